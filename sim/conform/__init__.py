@@ -1,0 +1,1 @@
+"""The conformance corpus: programs that the real platform ran, run here."""
