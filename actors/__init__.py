@@ -1,1 +1,85 @@
-"""actors"""
+"""What an object is: its methods, storage, gates, turns and alarms, over ports."""
+
+from ..wire import (
+    Address,
+    Deadlock,
+    IncarnationGone,
+    MethodNotFound,
+    ObjectReset,
+    OutcomeUnknown,
+    Overloaded,
+    RemoteError,
+    RunRouteError,
+)
+from .calls import Call, Calls, Stub
+from .errors import DatabaseFailed, StorageFailed, TransactionOver
+from .gate import SCOPE, InputGate, Section
+from .incarnation import INCARNATION, Incarnation
+from .object import AlarmInfo, DurableObject, has_alarm_handler
+from .objects import Objects, ObjectsLike
+from .pending import Owner, Pending
+from .ports import (
+    Clock,
+    Commit,
+    Database,
+    Entropy,
+    ObjectStore,
+    Origin,
+    Ports,
+    Probe,
+    Store,
+    Timer,
+    Transport,
+    Turns,
+)
+from .ready import Ready
+from .request import AlarmEnd
+from .storage import Storage, Transaction, instant, microseconds
+
+__all__ = [
+    "INCARNATION",
+    "SCOPE",
+    "Address",
+    "AlarmEnd",
+    "AlarmInfo",
+    "Call",
+    "Calls",
+    "Clock",
+    "Commit",
+    "Database",
+    "DatabaseFailed",
+    "Deadlock",
+    "DurableObject",
+    "Entropy",
+    "Incarnation",
+    "IncarnationGone",
+    "InputGate",
+    "MethodNotFound",
+    "ObjectReset",
+    "ObjectStore",
+    "Objects",
+    "ObjectsLike",
+    "Origin",
+    "OutcomeUnknown",
+    "Overloaded",
+    "Owner",
+    "Pending",
+    "Ports",
+    "Probe",
+    "Ready",
+    "RemoteError",
+    "RunRouteError",
+    "Section",
+    "Storage",
+    "StorageFailed",
+    "Store",
+    "Stub",
+    "Timer",
+    "Transaction",
+    "TransactionOver",
+    "Transport",
+    "Turns",
+    "has_alarm_handler",
+    "instant",
+    "microseconds",
+]

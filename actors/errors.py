@@ -1,0 +1,33 @@
+"""What can go wrong inside an object, as its own code sees it.
+
+What its callers see is in `wire`: an error with a code, or `OutcomeUnknown`.
+"""
+
+from ..wire import Address
+
+__all__ = ["DatabaseFailed", "StorageFailed", "TransactionOver"]
+
+
+class StorageFailed(Exception):
+    """The storage of an object could not be read or written.
+
+    After a read: nothing changed, and reading again may work. After a write: the incarnation is
+    discarded, its callers get `ObjectReset`, and the stored state is that before the turn, unless
+    the message says that nobody can tell.
+    """
+
+    def __init__(self, address: Address, reason: str) -> None:
+        super().__init__(address, reason)
+        self.address = address
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the storage of {self.address} failed: {self.reason}"
+
+
+class TransactionOver(Exception):
+    """A transaction was used after it had ended or been rolled back. Nothing was read or written."""
+
+
+class DatabaseFailed(Exception):
+    """The shared database could not be asked, or did not answer. The cause is chained."""

@@ -1,0 +1,501 @@
+"""One running incarnation of an object: its tasks, its gates, its turns, its end.
+
+The life of a request: `receive` -> mailbox -> input gate -> a task runs the method -> the turn ends
+-> its writes are one commit -> the output gate lets the reply leave when the commit is durable.
+
+The dead have no effects: `close` shuts every port first; whatever of its code still runs gets
+`IncarnationGone` from them, and is cancelled.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextvars import Context, ContextVar, copy_context
+from datetime import datetime
+from functools import partial
+from typing import Any, NoReturn, TypeVar
+
+import trio
+
+from ..wire import (
+    Address,
+    Envelope,
+    ErrorRecord,
+    IncarnationGone,
+    ObjectReset,
+    Overloaded,
+    Reply,
+    encode_reply,
+    record_of,
+)
+from .calls import Calls
+from .gate import SCOPE, InputGate, Section
+from .layers import Layers
+from .limits import SECTION_S_MAX
+from .object import AlarmInfo, DurableObject, has_alarm_handler
+from .objects import Objects
+from .pending import Pending
+from .ports import Origin, Ports
+from .ready import DONE
+from .request import AlarmEnd, AlarmRun, MethodCall, Request
+from .storage import Storage, Transaction, instant
+
+__all__ = ["INCARNATION", "Incarnation"]
+
+T = TypeVar("T")
+
+INCARNATION: "ContextVar[Incarnation | None]" = ContextVar("incarnation", default=None)
+"""Whose code the current task runs."""
+
+TOO_LONG = (
+    "A call to block_concurrency_while() in a Durable Object waited for too long. "
+    "The call was canceled and the Durable Object was reset."
+)
+ABORTED = "Application called abort() to reset Durable Object."
+
+
+class Incarnation:
+    """A running object. Made by a host, which starts `run` as a task."""
+
+    __slots__ = (
+        "_commits", "_confirmed", "_constructed", "_context", "_dirty", "_gate", "_held", "_idle",
+        "_layers", "_lock", "_mailbox", "_numbers", "_object", "_on_end", "_scope", "_serial",
+        "_synced", "_touched", "_nursery", "address", "alive", "calls", "cls", "number", "objects",
+        "ports", "requests", "storage", "store",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        cls: type[DurableObject],
+        address: Address,
+        number: int,
+        ports: Ports,
+        on_end: "Callable[[Incarnation, ErrorRecord | None], None]",
+    ) -> None:
+        self.cls = cls
+        self.address = address
+        self.number = number
+        self.ports = ports
+        self.alive = True
+        self.requests: dict[int, Request] = {}
+        self.store = ports.store.open(address)
+        self._layers = Layers(self.store)
+        self.storage = Storage(self, self._layers)
+        self.calls = Calls(str(address), self, ports.clock, ports.transport, ports.version)
+        self.objects = Objects(self.calls)
+        self._on_end = on_end
+        self._gate = InputGate(self._touch)
+        self._serial = cls.delivery == "serial"
+        self._mailbox: deque[Request] = deque()
+        self._idle: trio.lowlevel.Task | None = None
+        self._numbers = 0
+        self._constructed = False
+        self._object: DurableObject = cls.__new__(cls)
+        self._context: Context | None = None
+        self._scope = trio.CancelScope()
+        self._nursery: trio.Nursery | None = None
+        self._touched = False
+        self._dirty = False
+        self._commits = 0
+        self._confirmed = 0
+        self._lock = 0
+        self._held: deque[tuple[int, Callable[..., None], tuple[object, ...]]] = deque()
+        self._synced: list[tuple[int, Pending]] = []
+        # The constructor is the first turn: nothing enters before it has ended.
+        self._gate.enter(None, lambda: True)
+
+    # ---- its task
+
+    async def run(self) -> None:
+        """Construct the object and serve until `close`. Ends without an error of the object."""
+        INCARNATION.set(self)
+        SCOPE.set(None)
+        try:
+            with self._scope:
+                async with trio.open_nursery() as self._nursery:
+                    self._context = copy_context()
+                    if self.alive and self._construct():
+                        await self._serve()
+        except BaseException as error:
+            if self.alive or not _is_unwinding(error):
+                raise
+        finally:
+            self._nursery = None
+
+    def _construct(self) -> bool:
+        target = self._object
+        target._incarnation = self
+        self.ports.probe.event("start", self.calls.name, self.number)
+        try:
+            target.__init__()
+        except Exception as error:
+            self.reset(error)
+        except IncarnationGone:
+            if self.alive:
+                raise
+        self._constructed = True
+        return self.alive
+
+    async def _serve(self) -> None:
+        if not self._serial:
+            await trio.sleep_forever()
+        while True:
+            await self._handle(await self._hand_over())
+
+    async def _hand_over(self) -> Request:
+        # The resident task of a serial object parks between requests, so that each begins a turn
+        # of its own; a fresh context keeps one request's context variables from the next.
+        task = trio.lowlevel.current_task()
+        assert self._context is not None
+        task.context = self._context.copy()
+        self._idle = task
+        self._touch()
+        request: Request = await trio.lowlevel.wait_task_rescheduled(_abort)
+        return request
+
+    async def _handle(self, request: Request) -> None:
+        probe = self.ports.probe
+        probe.event("begin", self.calls.name, self.number, request.label, request.number)
+        value, error = None, None
+        try:
+            value = await request.invoke(self._object)
+        except Exception as raised:
+            error = raised
+        except IncarnationGone as raised:
+            if not self.alive:
+                return
+            error = RuntimeError(str(raised))
+        if not self.alive:
+            return
+        probe.event("end", self.calls.name, self.number, request.label, request.number, error)
+        if isinstance(request, AlarmRun):
+            self._alarm_ended(failed=error is not None)
+        self.emit(self._answer, request, request.answer(self.number, value, error))
+
+    def _answer(self, request: Request, send: Callable[[], None]) -> None:
+        del self.requests[request.number]
+        send()
+
+    # ---- requests
+
+    def receive(self, envelope: Envelope, origin: Origin) -> None:
+        """Take in a request, or refuse it as `Overloaded`."""
+        if len(self.requests) >= self.cls.mailbox_requests_max:
+            error = record_of(Overloaded(self.calls.name, self.cls.mailbox_requests_max))
+            origin.respond(encode_reply(Reply(envelope.id, self.number, None, error)))
+            return
+        self._numbers += 1
+        self._admit(MethodCall(self._numbers, envelope, origin))
+
+    def ring(self, info: AlarmInfo, end: Callable[[AlarmEnd], None]) -> None:
+        """Run the alarm handler; *end* is told once how that went."""
+        self._numbers += 1
+        run = AlarmRun(self._numbers, info, end)
+        self.requests[run.number] = run
+
+        def armed() -> bool:
+            # It takes the gate twice: requests that are queued already run before it (AL-4).
+            self._layers.alarm_hidden = True
+            self._admit(run)
+            return False
+
+        self._gate.enter(None, armed)
+
+    def _admit(self, request: Request) -> None:
+        self.requests[request.number] = request
+        if self._serial:
+            self._mailbox.append(request)
+            self._next_request()
+        else:
+            self._gate.enter(None, partial(self._start, request))
+
+    def _start(self, request: Request) -> bool:
+        self._spawn(None, self._handle, request)
+        return True
+
+    def _next_request(self) -> None:
+        if self._idle is not None and self._mailbox:
+            self._gate.enter(None, self._wake_resident)
+
+    def _wake_resident(self) -> bool:
+        task = self._idle
+        if task is None or not self._mailbox:
+            return False
+        self._idle = None
+        # The mailbox is a queue of requests; outcome's Value is what trio hands to a parked task.
+        trio.lowlevel.reschedule(task, _value(self._mailbox.popleft()))
+        return True
+
+    def _alarm_ended(self, *, failed: bool) -> None:
+        layers = self._layers
+        if layers.alarm_hidden and not failed:
+            layers.turn.alarm = None
+            self.wrote(confirmed=True)
+        layers.alarm_hidden = False
+
+    # ---- turns, the input gate and the output gate
+
+    def enter(self, scope: Section | None, action: Callable[[], bool]) -> None:
+        """Pass the input gate as an event begun in *scope*."""
+        if self.alive:
+            self._gate.enter(scope, action)
+
+    def emit(self, action: Callable[..., None], *arguments: object) -> None:
+        """Run *action* now, or when all that was written before it is durable (OG-1)."""
+        if not self.alive:
+            raise IncarnationGone(self.calls.name)
+        if self._lock <= self._confirmed and not self._held:
+            action(*arguments)
+        else:
+            self._held.append((self._lock, action, arguments))
+
+    def check(self) -> None:
+        """Refuse the dead.
+
+        Raises:
+            IncarnationGone: this incarnation has ended. Nothing was done.
+        """
+        if not self.alive:
+            raise IncarnationGone(self.calls.name)
+
+    def wrote(self, *, confirmed: bool) -> None:
+        """Something was written: the turn will end in a commit."""
+        if self._layers.depth:
+            return
+        self._dirty = True
+        if confirmed:
+            self._lock = self._commits + 1
+        self._touch()
+
+    def _touch(self) -> None:
+        if not self._touched:
+            self._touched = True
+            self.ports.turns.at_end(self)
+
+    def end_turn(self) -> None:
+        """The turn is over: commit what it wrote, then let the next event in."""
+        self._touched = False
+        if self._dirty and self.alive:
+            self._dirty = False
+            commit = self._layers.seal(self._commits + 1)
+            if commit is not None:
+                self._commits += 1
+                self.store.commit(commit, partial(self._committed, commit.number))
+        if self.alive:
+            self._gate.turn_ended()
+            if self._serial:
+                self._next_request()
+
+    def _committed(self, number: int, error: Exception | None) -> None:
+        if not self.alive:
+            return
+        if error is not None:
+            self.reset(error)
+            return
+        self._confirmed = number
+        while self._held and self._held[0][0] <= number and self.alive:
+            _, action, arguments = self._held.popleft()
+            action(*arguments)
+        while self._synced and self._synced[0][0] <= number and self.alive:
+            self._synced.pop(0)[1].settle(None, None)
+
+    def synced(self) -> Awaitable[None]:
+        """Return what waits until all writes so far are durable."""
+        number = self._commits + 1 if self._dirty else self._commits
+        if number <= self._confirmed:
+            return DONE
+        pending = Pending(self)
+        self._synced.append((number, pending))
+        return pending
+
+    # ---- critical sections and left-over work
+
+    def block_concurrency_while(self, work: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+        """As `DurableObject.block_concurrency_while`."""
+        self.check()
+        return self._section(partial(self._block, work))
+
+    def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> Awaitable[T]:
+        """As `Storage.transaction`."""
+        return self._section(partial(self._transact, work))
+
+    def _section(self, body: Callable[[Section, Pending], Awaitable[None]]) -> Pending:
+        pending = Pending(self)
+        section = Section(pending.scope)
+
+        def begin() -> bool:
+            self._spawn(section, body, section, pending)
+            return True
+
+        self._gate.begin(section, begin)
+        return pending
+
+    async def _block(
+        self, work: Callable[[], Awaitable[Any]], section: Section, pending: Pending
+    ) -> None:
+        clock = self.ports.clock
+        late = clock.call_at(
+            clock.time() + SECTION_S_MAX, self._took_too_long, f"limit of {self.calls.name}"
+        )
+        try:
+            value = await work()
+        except Exception as error:
+            self.reset(error)
+            return
+        finally:
+            late.cancel()
+        self._end_section(section, pending, value, None)
+
+    def _took_too_long(self) -> None:
+        self.reset(TimeoutError(TOO_LONG))
+
+    async def _transact(
+        self, work: Callable[[Transaction], Awaitable[Any]], section: Section, pending: Pending
+    ) -> None:
+        layer = self._layers.push()
+        transaction = Transaction(self.storage, self._layers, layer)
+        value, error = None, None
+        try:
+            value = await work(transaction)
+        except Exception as raised:
+            error = raised
+        if not self.alive:
+            return
+        self._layers.pop(layer, keep=error is None)
+        transaction.close()
+        if error is None:
+            self.wrote(confirmed=True)
+        self._end_section(section, pending, value, error)
+
+    def _end_section(
+        self, section: Section, pending: Pending, value: Any, error: Exception | None
+    ) -> None:
+        if self.alive:
+            self._gate.end(section)
+            pending.settle(value, error)
+
+    def wait_until(self, work: Callable[[], Awaitable[object]]) -> None:
+        """As `DurableObject.wait_until`."""
+        self.check()
+        self._spawn(SCOPE.get(), self._left_over, work)
+
+    async def _left_over(self, work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await work()
+        except Exception as error:
+            if self.alive:
+                self.ports.probe.event("left-over failed", self.calls.name, self.number, error)
+
+    def _spawn(
+        self, scope: Section | None, work: Callable[..., Awaitable[None]], *arguments: Any
+    ) -> None:
+        nursery, context = self._nursery, self._context
+        assert nursery is not None
+        assert context is not None
+        if scope is not None:
+            context = context.copy()
+            context.run(SCOPE.set, scope)
+        context.run(nursery.start_soon, work, *arguments)
+
+    # ---- time and chance
+
+    def now(self) -> datetime:
+        """Return the host's wall clock."""
+        self.check()
+        return instant(self.ports.clock.wall())
+
+    async def sleep(self, seconds: float) -> None:
+        """As `DurableObject.sleep`."""
+        self.check()
+        pending = Pending(self)
+        clock = self.ports.clock
+        timer = clock.call_at(
+            clock.time() + seconds, partial(pending.settle, None, None), f"sleep of {self.calls.name}"
+        )
+        try:
+            await pending
+        finally:
+            timer.cancel()
+
+    def draw(self, count: int) -> bytes:
+        """Return random bytes."""
+        self.check()
+        return self.ports.entropy.draw(self.calls.name, count)
+
+    def require_alarm_handler(self) -> None:
+        """Refuse an alarm that nobody would handle; in the constructor it is accepted (AL-3)."""
+        if self._constructed and not has_alarm_handler(self.cls):
+            raise TypeError(
+                "Your Durable Object class must have an alarm() handler in order to call set_alarm()"
+            )
+
+    # ---- its end
+
+    def abort(self, reason: str | None, *, retry_alarm: bool) -> NoReturn:
+        """As `DurableObject.abort`."""
+        self.check()
+        self.reset(RuntimeError(ABORTED if reason is None else reason), retry_alarm=retry_alarm)
+        raise IncarnationGone(self.calls.name)
+
+    def reset(self, error: Exception, *, retry_alarm: bool = True) -> None:
+        """End by *error*: all callers in flight get it as `ObjectReset`. Unfinished writes are lost."""
+        if not self.alive:
+            return
+        record = record_of(ObjectReset(str(error), record_of(error)))
+        requests = self._close("reset")
+        self._on_end(self, record)
+        for request in requests:
+            request.reset(self.number, record, retry_alarm=retry_alarm)
+
+    def crash(self, reason: str) -> None:
+        """End without a word: callers cannot know what ran."""
+        if not self.alive:
+            return
+        requests = self._close("crash")
+        self._on_end(self, None)
+        for request in requests:
+            request.broken(reason)
+
+    def evict(self) -> None:
+        """End an incarnation that is idle: its stubs keep working."""
+        self._close("evict")
+        self._on_end(self, None)
+
+    def is_idle(self) -> bool:
+        """Whether nothing is in progress and nothing is left running."""
+        return (
+            self._constructed
+            and not self.requests
+            and not self.calls.pending
+            and not self._held
+            and not self._gate.waiting()
+            and self._confirmed == self._commits
+            and not self._dirty
+            and (self._nursery is None or not self._nursery.child_tasks)
+        )
+
+    def _close(self, why: str) -> list[Request]:
+        self.ports.probe.event(why, self.calls.name, self.number)
+        self.alive = False
+        requests = list(self.requests.values())
+        self.requests.clear()
+        self._held.clear()
+        self.calls.close()
+        self.store.close()
+        self._scope.cancel()
+        return requests
+
+
+def _value(request: Request) -> Any:
+    import outcome
+
+    return outcome.Value(request)
+
+
+def _abort(_raise: object) -> trio.lowlevel.Abort:
+    return trio.lowlevel.Abort.SUCCEEDED
+
+
+def _is_unwinding(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_unwinding(part) for part in error.exceptions)
+    return not isinstance(error, (KeyboardInterrupt, SystemExit))

@@ -1,0 +1,37 @@
+"""From a class and a name to a stub."""
+
+from typing import Protocol, TypeVar, cast
+
+from ..wire import Address
+from .calls import Calls
+from .limits import CALL_DEADLINE_S
+from .object import DurableObject
+
+__all__ = ["Objects", "ObjectsLike"]
+
+T = TypeVar("T", bound=DurableObject)
+
+
+class ObjectsLike(Protocol):
+    """Whoever gives out stubs: a host, a client of a world, an object."""
+
+    def get(self, cls: type[T], name: str, *, deadline_s: float = ...) -> T:
+        """Return a stub of the object *name* of *cls*."""
+        ...
+
+
+class Objects:
+    """The objects that one participant can call."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def get(self, cls: type[T], name: str, *, deadline_s: float = CALL_DEADLINE_S) -> T:
+        """Return a stub of the object *name* of *cls*: typed as the class, a stub at run time.
+
+        Nothing is sent. *deadline_s* is how many seconds each call may take before it ends as
+        `OutcomeUnknown`.
+        """
+        return cast(T, self._calls.stub(Address(cls.stored_name, name), cls.methods, deadline_s))

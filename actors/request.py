@@ -1,0 +1,129 @@
+"""What an incarnation is asked to do: a call of a method, or a run of the alarm handler."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, Protocol
+
+from ..wire import (
+    Envelope,
+    ErrorRecord,
+    MethodNotFound,
+    Reply,
+    UnsendableValue,
+    encode_reply,
+    record_of,
+)
+from .object import AlarmInfo, DurableObject
+from .ports import Origin
+
+__all__ = ["AlarmEnd", "AlarmRun", "MethodCall", "Request"]
+
+AlarmEnd = Literal["done", "failed", "reset", "dropped", "gone"]
+"""How a run of an alarm handler ended: it returned and is durable; it raised; the object was reset;
+it was reset and asked for no retry; the incarnation died or was never made."""
+
+
+class Request(Protocol):
+    """One thing to do for somebody."""
+
+    label: str
+    number: int
+
+    def invoke(self, target: DurableObject) -> Awaitable[Any]:
+        """Begin."""
+        ...
+
+    def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
+        """Encode the outcome now and return what sends it later."""
+        ...
+
+    def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
+        """The object was reset before the answer left."""
+        ...
+
+    def broken(self, reason: str) -> None:
+        """The incarnation died without a word."""
+        ...
+
+
+class MethodCall:
+    """A call that came in an envelope."""
+
+    __slots__ = ("envelope", "number", "origin")
+
+    def __init__(self, number: int, envelope: Envelope, origin: Origin) -> None:
+        self.number = number
+        self.envelope = envelope
+        self.origin = origin
+
+    @property
+    def label(self) -> str:
+        """The method's name."""
+        return self.envelope.method
+
+    def invoke(self, target: DurableObject) -> Awaitable[Any]:
+        """Call the method.
+
+        Raises:
+            MethodNotFound: it may not be called. Nothing ran.
+        """
+        envelope = self.envelope
+        method = envelope.method
+        if method not in target.methods:
+            raise MethodNotFound(envelope.kind, method)
+        awaitable: Awaitable[Any] = getattr(target, method)(*envelope.args, **envelope.kwargs)
+        return awaitable
+
+    def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
+        """Encode the reply; a value that cannot be sent becomes an error reply."""
+        number = self.envelope.id
+        if error is None:
+            try:
+                data = encode_reply(Reply(number, incarnation, value, None))
+            except UnsendableValue as unsendable:
+                error = unsendable
+        if error is not None:
+            data = encode_reply(Reply(number, incarnation, None, record_of(error)))
+        origin = self.origin
+        return lambda: origin.respond(data)
+
+    def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
+        """Reply with the reset."""
+        del retry_alarm
+        self.origin.respond(encode_reply(Reply(self.envelope.id, incarnation, None, error)))
+
+    def broken(self, reason: str) -> None:
+        """Let the caller know that no reply will come."""
+        self.origin.broken(reason)
+
+
+class AlarmRun:
+    """A run of the alarm handler, with who wants to know how it ends."""
+
+    __slots__ = ("_end", "info", "number")
+
+    label = "alarm"
+
+    def __init__(self, number: int, info: AlarmInfo, end: Callable[[AlarmEnd], None]) -> None:
+        self.number = number
+        self.info = info
+        self._end = end
+
+    def invoke(self, target: DurableObject) -> Awaitable[Any]:
+        """Call the handler."""
+        return target.alarm(self.info)
+
+    def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
+        """Tell how it ended, once its writes are durable (AL-14)."""
+        del incarnation, value
+        end: AlarmEnd = "done" if error is None else "failed"
+        return lambda: self._end(end)
+
+    def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
+        """It counts as a failed try, unless no retry was asked for (AL-10)."""
+        del incarnation, error
+        self._end("reset" if retry_alarm else "dropped")
+
+    def broken(self, reason: str) -> None:
+        """It will be due again: the stored alarm is still there."""
+        del reason
+        self._end("gone")
