@@ -15,6 +15,14 @@ from .calls import Call, Calls, Stub
 from .errors import DatabaseFailed, StorageFailed, TransactionOver
 from .gate import SCOPE, InputGate, Section
 from .incarnation import INCARNATION, Incarnation
+from .limits import (
+    ALARM_BACKOFF_S,
+    ALARM_RETRIES_MAX,
+    CALL_DEADLINE_S,
+    MAILBOX_REQUESTS_MAX,
+    SECTIONS_DEPTH_MAX,
+    SECTION_S_MAX,
+)
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects, ObjectsLike
 from .pending import Owner, Pending
@@ -37,6 +45,12 @@ from .request import AlarmEnd
 from .storage import Storage, Transaction, instant, microseconds
 
 __all__ = [
+    "ALARM_BACKOFF_S",
+    "ALARM_RETRIES_MAX",
+    "CALL_DEADLINE_S",
+    "MAILBOX_REQUESTS_MAX",
+    "SECTIONS_DEPTH_MAX",
+    "SECTION_S_MAX",
     "INCARNATION",
     "SCOPE",
     "Address",

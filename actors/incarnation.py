@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TypeVar
 import trio
 
 from ..wire import (
+    Absent,
     Address,
     Envelope,
     ErrorRecord,
@@ -34,7 +35,7 @@ from .limits import SECTION_S_MAX
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects
 from .pending import Pending
-from .ports import Origin, Ports
+from .ports import Commit, Origin, Ports, Timer
 from .ready import DONE
 from .request import AlarmEnd, AlarmRun, MethodCall, Request
 from .storage import Storage, Transaction, instant
@@ -58,8 +59,8 @@ class Incarnation:
 
     __slots__ = (
         "_commits", "_confirmed", "_constructed", "_context", "_dirty", "_gate", "_held", "_idle",
-        "_layers", "_lock", "_mailbox", "_numbers", "_object", "_on_end", "_scope", "_serial",
-        "_synced", "_touched", "_nursery", "address", "alive", "calls", "cls", "number", "objects",
+        "_layers", "_lock", "_mailbox", "_numbers", "_object", "_on_alarm", "_on_end", "_scope", "_serial",
+        "_synced", "_touched", "_nursery", "active_at", "address", "alive", "calls", "cls", "eviction", "number", "objects",
         "ports", "requests", "storage", "store",
     )  # fmt: skip
 
@@ -70,6 +71,7 @@ class Incarnation:
         number: int,
         ports: Ports,
         on_end: "Callable[[Incarnation, ErrorRecord | None], None]",
+        on_alarm: Callable[[Address, int | None], None],
     ) -> None:
         self.cls = cls
         self.address = address
@@ -83,6 +85,9 @@ class Incarnation:
         self.calls = Calls(str(address), self, ports.clock, ports.transport, ports.version)
         self.objects = Objects(self.calls)
         self._on_end = on_end
+        self._on_alarm = on_alarm
+        self.active_at = ports.clock.time()
+        self.eviction: Timer | None = None
         self._gate = InputGate(self._touch)
         self._serial = cls.delivery == "serial"
         self._mailbox: deque[Request] = deque()
@@ -173,6 +178,7 @@ class Incarnation:
 
     def _answer(self, request: Request, send: Callable[[], None]) -> None:
         del self.requests[request.number]
+        self.active_at = self.ports.clock.time()
         send()
 
     # ---- requests
@@ -225,6 +231,17 @@ class Incarnation:
         trio.lowlevel.reschedule(task, _value(self._mailbox.popleft()))
         return True
 
+    def forget_alarm(self) -> None:
+        """Delete the stored alarm, which has failed for good."""
+
+        def forget() -> bool:
+            self._layers.turn.alarm = None
+            self._layers.alarm_hidden = False
+            self._commit()
+            return False
+
+        self.enter(None, forget)
+
     def _alarm_ended(self, *, failed: bool) -> None:
         layers = self._layers
         if layers.alarm_hidden and not failed:
@@ -276,18 +293,25 @@ class Incarnation:
         self._touched = False
         if self._dirty and self.alive:
             self._dirty = False
-            commit = self._layers.seal(self._commits + 1)
-            if commit is not None:
-                self._commits += 1
-                self.store.commit(commit, partial(self._committed, commit.number))
+            self._commit()
         if self.alive:
             self._gate.turn_ended()
             if self._serial:
                 self._next_request()
 
-    def _committed(self, number: int, error: Exception | None) -> None:
+    def _commit(self) -> None:
+        commit = self._layers.seal(self._commits + 1)
+        if commit is not None:
+            self._commits += 1
+            self.store.commit(commit, partial(self._committed, commit))
+
+    def _committed(self, commit: Commit, error: Exception | None) -> None:
+        if error is None and not isinstance(commit.alarm, Absent):
+            # The alarm is stored even if this incarnation has ended since.
+            self._on_alarm(self.address, commit.alarm)
         if not self.alive:
             return
+        number = commit.number
         if error is not None:
             self.reset(error)
             return
@@ -460,6 +484,14 @@ class Incarnation:
         self._close("evict")
         self._on_end(self, None)
 
+    def is_engaged(self) -> bool:
+        """Whether a request that arrives now has to wait for what runs (serial delivery)."""
+        return self._serial and self._idle is None and self._constructed
+
+    def awaited(self) -> list[Address]:
+        """Whose replies the code of this incarnation waits for, in the order of the calls."""
+        return [call.address for call in self.calls.pending.values() if call.is_awaited()]
+
     def is_idle(self) -> bool:
         """Whether nothing is in progress and nothing is left running."""
         return (
@@ -479,6 +511,8 @@ class Incarnation:
         requests = list(self.requests.values())
         self.requests.clear()
         self._held.clear()
+        if self.eviction is not None:
+            self.eviction.cancel()
         self.calls.close()
         self.store.close()
         self._scope.cancel()

@@ -59,6 +59,10 @@ class Pending:
             raise self._error.with_traceback(None)
         return self._value
 
+    def is_awaited(self) -> bool:
+        """Whether a task waits for it."""
+        return bool(self._waiters)
+
     def settle(self, value: Any, error: BaseException | None) -> None:
         """Keep the outcome; it becomes visible when the owner's input gate lets it in."""
         self._value = value

@@ -99,17 +99,19 @@ class MethodCall:
 class AlarmRun:
     """A run of the alarm handler, with who wants to know how it ends."""
 
-    __slots__ = ("_end", "info", "number")
+    __slots__ = ("_begun", "_end", "info", "number")
 
     label = "alarm"
 
     def __init__(self, number: int, info: AlarmInfo, end: Callable[[AlarmEnd], None]) -> None:
         self.number = number
         self.info = info
+        self._begun = False
         self._end = end
 
     def invoke(self, target: DurableObject) -> Awaitable[Any]:
         """Call the handler."""
+        self._begun = True
         return target.alarm(self.info)
 
     def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
@@ -119,9 +121,12 @@ class AlarmRun:
         return lambda: self._end(end)
 
     def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
-        """It counts as a failed try, unless no retry was asked for (AL-10)."""
+        """It counts as a failed try if it had begun, unless no retry was asked for (AL-10)."""
         del incarnation, error
-        self._end("reset" if retry_alarm else "dropped")
+        if not self._begun:
+            self._end("gone")
+        else:
+            self._end("reset" if retry_alarm else "dropped")
 
     def broken(self, reason: str) -> None:
         """It will be due again: the stored alarm is still there."""

@@ -1,0 +1,229 @@
+"""A host: from an envelope to the incarnation that answers it. Nothing here is real or simulated.
+
+The same class runs under the embedded host and in a world; only its ports differ.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Literal
+
+import trio
+
+from ..actors import (
+    Address,
+    AlarmEnd,
+    AlarmInfo,
+    DurableObject,
+    Incarnation,
+    Origin,
+    Ports,
+)
+from ..wire import (
+    Envelope,
+    ErrorRecord,
+    HostClosed,
+    Reply,
+    UnknownClass,
+    WireError,
+    decode_envelope,
+    encode_reply,
+    record_of,
+)
+from .alarms import Alarms
+from .limits import EVICTION_S
+from .waits import wait_cycle
+
+__all__ = ["Host"]
+
+State = Literal["new", "open", "closing", "closed"]
+
+
+class Host:
+    """Runs incarnations of the classes it knows."""
+
+    def __init__(
+        self,
+        name: str,
+        ports: Ports,
+        classes: Iterable[type[DurableObject]] = (),
+        *,
+        numbers: Callable[[Address], int] | None = None,
+        find: "Callable[[Address], Incarnation | None] | None" = None,
+        eviction_s: float = EVICTION_S,
+    ) -> None:
+        """Make a host that is not running yet.
+
+        Args:
+            name: who it is, in traces.
+            ports: what it reaches the outside by.
+            classes: what it can run, by their stored names.
+            numbers: numbers the next incarnation of an object; growing from 1 for each.
+            find: the live incarnation of an object wherever it runs; this host's own by default.
+            eviction_s: seconds without any activity after which an incarnation goes (LC-7).
+        """
+        self.name = name
+        self.ports = ports
+        self.classes: dict[str, type[DurableObject]] = {}
+        self.incarnations: dict[Address, Incarnation] = {}
+        self.state: State = "new"
+        self.evictions = 0
+        self.resets = 0
+        self._eviction_s = eviction_s
+        counter = count(1)
+        self._number = (lambda _address: next(counter)) if numbers is None else numbers
+        self._find = self.incarnations.get if find is None else find
+        self._broken: dict[Address, tuple[int, ErrorRecord]] = {}
+        self._nursery: trio.Nursery | None = None
+        self.alarms = Alarms(self, ports.clock, ports.entropy)
+        for cls in classes:
+            self.learn(cls)
+
+    def learn(self, cls: type[DurableObject]) -> None:
+        """Make *cls* known by its stored name.
+
+        Raises:
+            ValueError: another class has that name here. Nothing changed.
+        """
+        known = self.classes.setdefault(cls.stored_name, cls)
+        if known is not cls:
+            raise ValueError(
+                f"{cls.stored_name!r} is the stored name of {known!r} already: give {cls!r} another "
+                f"one with name="
+            )
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until cancelled; then whatever still runs is dead."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                self.state = "open"
+                self.alarms.start(self.ports.store.alarms())
+                task_status.started()
+                await trio.sleep_forever()
+        finally:
+            self.crash("the host was closed")
+            self._nursery = None
+
+    # ---- requests
+
+    def receive(self, data: bytes, origin: Origin) -> None:
+        """Take in a request. What cannot be read gets an error reply to call 0."""
+        try:
+            envelope = decode_envelope(data)
+        except WireError as error:
+            origin.respond(encode_reply(Reply(0, 0, None, record_of(error))))
+            return
+        self.deliver(envelope, origin)
+
+    def deliver(self, envelope: Envelope, origin: Origin) -> None:
+        """Hand a request to its object, which is started if it does not run."""
+        address = Address(envelope.kind, envelope.name)
+        incarnation = self.incarnations.get(address)
+        broken = self._broken.get(address)
+        if broken is not None and 0 < envelope.incarnation <= broken[0]:
+            self._refuse(envelope, origin, broken[1])
+            return
+        if incarnation is None:
+            if self.state != "open":
+                self._refuse(envelope, origin, record_of(HostClosed(self.name)))
+                return
+            try:
+                incarnation = self.activate(address)
+            except Exception as error:
+                self._refuse(envelope, origin, record_of(error))
+                return
+        elif incarnation.is_engaged():
+            cycle = wait_cycle(incarnation, envelope.caller, self._find)
+            if cycle is not None:
+                self._refuse(envelope, origin, record_of(cycle))
+                return
+        incarnation.receive(envelope, origin)
+
+    def _refuse(self, envelope: Envelope, origin: Origin, error: ErrorRecord) -> None:
+        origin.respond(encode_reply(Reply(envelope.id, 0, None, error)))
+
+    # ---- incarnations
+
+    def activate(self, address: Address) -> Incarnation:
+        """Return the live incarnation of *address*, started if need be.
+
+        Raises:
+            UnknownClass: no class of that name is known here. Nothing ran.
+            StorageFailed: its storage could not be opened. Nothing ran.
+        """
+        incarnation = self.incarnations.get(address)
+        if incarnation is not None:
+            return incarnation
+        cls = self.classes.get(address.kind)
+        if cls is None:
+            raise UnknownClass(address.kind)
+        assert self._nursery is not None
+        incarnation = Incarnation(
+            cls, address, self._number(address), self.ports, self._ended, self.alarms.changed
+        )
+        self.incarnations[address] = incarnation
+        self._nursery.start_soon(incarnation.run)
+        self._look_later(incarnation)
+        return incarnation
+
+    def ring(self, address: Address, info: AlarmInfo, end: Callable[[AlarmEnd], None]) -> None:
+        """Run the alarm handler of *address*."""
+        self.activate(address).ring(info, end)
+
+    def evict(self, address: Address) -> bool:
+        """Let the incarnation of *address* go if it is idle; returns whether it went."""
+        incarnation = self.incarnations.get(address)
+        if incarnation is None or not incarnation.is_idle():
+            return False
+        self.evictions += 1
+        incarnation.evict()
+        return True
+
+    def reset_all(self, error: Exception) -> None:
+        """Reset every incarnation: all callers in flight get *error* as `ObjectReset`."""
+        for incarnation in list(self.incarnations.values()):
+            incarnation.reset(error)
+
+    def crash(self, reason: str) -> None:
+        """Everything that runs here is dead at once, alarms included. Storage stays."""
+        self.state = "closed"
+        self.alarms.stop()
+        for incarnation in list(self.incarnations.values()):
+            incarnation.crash(reason)
+
+    def stop_accepting(self) -> None:
+        """No further object is started and no alarm rings; those that run go on."""
+        if self.state == "open":
+            self.state = "closing"
+        self.alarms.stop()
+
+    def is_idle(self) -> bool:
+        """Whether no incarnation has anything in progress."""
+        return all(incarnation.is_idle() for incarnation in self.incarnations.values())
+
+    def _ended(self, incarnation: Incarnation, reset: ErrorRecord | None) -> None:
+        if self.incarnations.get(incarnation.address) is incarnation:
+            del self.incarnations[incarnation.address]
+        if reset is not None:
+            self.resets += 1
+            self._broken[incarnation.address] = (incarnation.number, reset)
+
+    def _look_later(self, incarnation: Incarnation) -> None:
+        clock = self.ports.clock
+
+        def look() -> None:
+            if not incarnation.alive:
+                return
+            idle_for = clock.time() - incarnation.active_at
+            if idle_for >= self._eviction_s and self.evict(incarnation.address):
+                return
+            wait = self._eviction_s - idle_for if idle_for < self._eviction_s else self._eviction_s
+            incarnation.eviction = clock.call_at(
+                clock.time() + wait, look, f"eviction of {incarnation.calls.name}"
+            )
+
+        incarnation.eviction = clock.call_at(
+            clock.time() + self._eviction_s, look, f"eviction of {incarnation.calls.name}"
+        )
+
+
