@@ -1,1 +1,62 @@
-"""hosts"""
+"""Where objects live for real: real time, files and processes."""
+
+from .alarms import Alarms
+from .client import Client
+from .clock import RealClock
+from .counters import Counters, HostStatistics
+from .embedded import EmbeddedHost
+from .entropy import SystemEntropy
+from .errors import (
+    CommitFailed,
+    CommitUncertain,
+    HostCrashed,
+    HostFileBusy,
+    HostFileCorrupt,
+    HostFileFailed,
+    HostFileForeign,
+    HostFileFull,
+    HostFileMissing,
+    HostFileReadOnly,
+    HostFileVersion,
+    SqlUnavailable,
+    StoreError,
+)
+from .host import Host
+from .inspect import InspectedKey, InspectedObject, Inspection, inspect_file
+from .loopback import Loopback
+from .sqlite import SqliteStore, StoreStatistics
+from .turns import StepTurns
+from .waits import wait_cycle
+
+__all__ = [
+    "Alarms",
+    "Client",
+    "CommitFailed",
+    "CommitUncertain",
+    "Counters",
+    "EmbeddedHost",
+    "Host",
+    "HostCrashed",
+    "HostFileBusy",
+    "HostFileCorrupt",
+    "HostFileFailed",
+    "HostFileForeign",
+    "HostFileFull",
+    "HostFileMissing",
+    "HostFileReadOnly",
+    "HostFileVersion",
+    "HostStatistics",
+    "InspectedKey",
+    "InspectedObject",
+    "Inspection",
+    "Loopback",
+    "RealClock",
+    "SqlUnavailable",
+    "SqliteStore",
+    "StepTurns",
+    "StoreError",
+    "StoreStatistics",
+    "SystemEntropy",
+    "inspect_file",
+    "wait_cycle",
+]

@@ -8,7 +8,7 @@ class StoreError(Exception):
 
 
 class HostFileBusy(StoreError):
-    """Another host has the file open. This one has touched nothing; try again when it has closed."""
+    """Another host has the file open. This one touched nothing; try again when it has closed."""
 
 
 class HostFileMissing(StoreError):
@@ -77,3 +77,17 @@ def primary_code(error: sqlite3.Error) -> int | None:
     """Return SQLite's primary result code of *error*, or None if it comes from the module."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
+
+
+class HostCrashed(Exception):
+    """The host stopped by an error of its own, which is chained.
+
+    What was acknowledged is stored. Calls that were in flight ended as `OutcomeUnknown`.
+    """
+
+
+class SqlUnavailable(Exception):
+    """The class asks for a database of its own (`sql=True`), which this host does not keep.
+
+    Nothing was made and nothing ran.
+    """

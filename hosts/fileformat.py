@@ -37,10 +37,14 @@ BUSY_S = 2.0
 """Seconds to wait for a lock that another program, such as the sqlite3 shell, has on the file."""
 
 _SCHEMA = (
-    "CREATE TABLE entries (kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,"
-    " value BLOB NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (kind, name, key)) WITHOUT ROWID",
-    "CREATE TABLE alarms (kind TEXT NOT NULL, name TEXT NOT NULL, time INTEGER NOT NULL,"
-    " sum INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
+    """CREATE TABLE entries (
+        kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
+        sum INTEGER NOT NULL, PRIMARY KEY (kind, name, key)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE alarms (
+        kind TEXT NOT NULL, name TEXT NOT NULL, time INTEGER NOT NULL,
+        sum INTEGER NOT NULL, PRIMARY KEY (kind, name)
+    ) WITHOUT ROWID""",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {FORMAT}",
 )

@@ -15,7 +15,7 @@ class Receiver(Protocol):
 
 
 class Loopback:
-    """The `Transport` of an embedded host. Delivers during `request`, so the order is that of calls.
+    """The `Transport` of an embedded host. Delivers during `request`, in the order of calls.
 
     What a caller and its callee share is still bytes only: a request is decoded by the host, a
     reply by the caller.

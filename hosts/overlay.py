@@ -14,6 +14,7 @@ from ..actors import Commit
 from ..wire import ABSENT, Absent, Address
 from .fileformat import seed_sum
 
+
 class Overlay:
     """The commits under way of one object. Used by the trio thread, but for `failed_epoch`."""
 
@@ -81,7 +82,7 @@ class Overlay:
             self._alarm = None
 
     def fail(self, epoch: int) -> None:
-        """A commit of *epoch* failed: drop all that is under way, since none of it will be stored."""
+        """A commit of *epoch* failed: drop all that is under way, for none will be stored."""
         if epoch == self.epoch:
             self.epoch += 1
             self._writes.clear()

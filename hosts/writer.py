@@ -25,7 +25,7 @@ from .fileformat import alarm_sum, entry_sum
 from .overlay import Overlay
 
 GROUP_COMMITS_MAX = 512
-"""Commits in one transaction: keeps the time that the first of a group waits to some milliseconds."""
+"""Commits in one transaction: the first of a group waits some milliseconds for the last."""
 
 GROUP_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of values in one transaction, so that the write-ahead log stays near its usual size."""

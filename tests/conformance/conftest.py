@@ -1,0 +1,27 @@
+"""Each port of each arm, as a fixture."""
+
+from pathlib import Path
+
+import pytest
+
+from durasim.actors import Clock, Entropy, Store
+
+from .arms import CLOCKS, ENTROPIES, STORES, Arm
+
+
+@pytest.fixture(params=sorted(STORES))
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Store]:
+    """A store, empty at the first run."""
+    return STORES[request.param](tmp_path)
+
+
+@pytest.fixture(params=sorted(CLOCKS))
+def clocks(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Clock]:
+    """A clock that runs."""
+    return CLOCKS[request.param](tmp_path)
+
+
+@pytest.fixture(params=sorted(ENTROPIES))
+def entropies(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Entropy]:
+    """A source of random bytes."""
+    return ENTROPIES[request.param](tmp_path)
