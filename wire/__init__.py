@@ -49,6 +49,7 @@ from .outcomes import (
     Overloaded,
     RemoteError,
     RunRouteError,
+    UnknownClass,
     UnsendableResult,
 )
 from .records import ErrorRecord, error_from, record_of
@@ -94,6 +95,7 @@ __all__ = [
     "TrailingBytes",
     "Truncated",
     "UnhashableKey",
+    "UnknownClass",
     "UnknownExtension",
     "UnknownName",
     "UnsendableResult",

@@ -20,6 +20,7 @@ class ErrorCode(IntEnum):
     METHOD_NOT_FOUND = 101
     HOST_CLOSED = 102
     MALFORMED_REQUEST = 103
+    UNKNOWN_CLASS = 104
 
     # 2xx: an error came back; it says nothing about what ran.
     EXCEPTION = 200
@@ -49,6 +50,7 @@ _ROWS: Final[dict[int | str, CodeRow]] = {
         CodeRow(ErrorCode.METHOD_NOT_FOUND, 404, nothing_ran=True),
         CodeRow(ErrorCode.HOST_CLOSED, 503, nothing_ran=True),
         CodeRow(ErrorCode.MALFORMED_REQUEST, 400, nothing_ran=True),
+        CodeRow(ErrorCode.UNKNOWN_CLASS, 404, nothing_ran=True),
         CodeRow(ErrorCode.EXCEPTION, 500, nothing_ran=False),
         CodeRow(ErrorCode.FOREIGN_EXCEPTION, 500, nothing_ran=False),
         CodeRow(ErrorCode.OBJECT_RESET, 500, nothing_ran=False),

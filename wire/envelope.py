@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from .codec import REFUSALS, pack, pack_scalars, unpack
+from .codec import REFUSALS, pack, pack_plain, unpack
 from .errors import MalformedRecord, UnsendableValue
 from .limits import MESSAGE_BYTES_MAX
 from .records import ErrorRecord, record_from
@@ -60,7 +60,7 @@ class Reply(NamedTuple):
     """What came back: a value, or an error record and no value."""
 
     id: int
-    """That of the call."""
+    """That of the call; 0 answers a request that could not be read."""
     incarnation: int
     """The incarnation that answered; 0 if none was reached."""
     value: Any
@@ -92,13 +92,9 @@ def encode_envelope(envelope: Envelope) -> bytes:
         list(args), dict(kwargs) if kwargs else None, deadline, version,
     ]  # fmt: skip
     try:
-        if are_scalars(map(type, args)) and (not kwargs or _plain(kwargs)):
-            try:
-                data = pack_scalars(fields)
-            except OverflowError:
-                data = pack(fields)
+        if (are_scalars(map(type, args)) or check(fields[8])) and (not kwargs or check(fields[9])):
+            data = pack_plain(fields)
         else:
-            check(fields[8])
             check(fields[9])
             data = pack(fields)
     except REFUSALS:
@@ -106,10 +102,6 @@ def encode_envelope(envelope: Envelope) -> bytes:
     if len(data) > MESSAGE_BYTES_MAX:
         raise UnsendableValue("$", f"takes {len(data)} bytes, more than {MESSAGE_BYTES_MAX}")
     return data
-
-
-def _plain(kwargs: Mapping[str, Any]) -> bool:
-    return are_scalars(map(type, kwargs)) and are_scalars(map(type, kwargs.values()))
 
 
 def _envelope_refusal(envelope: Envelope) -> UnsendableValue:
@@ -160,14 +152,11 @@ def encode_reply(reply: Reply) -> bytes:
     """
     id_, incarnation, value, error = reply
     try:
-        if error is None and type(value) in SCALARS:
-            try:
-                data = pack_scalars([id_, incarnation, value, None])
-            except OverflowError:
-                data = pack([id_, incarnation, value, None])
+        written = None if error is None else list(error)
+        plain = type(value) in SCALARS or check(value)
+        if plain and (error is None or check(written)):
+            data = pack_plain([id_, incarnation, value, written])
         else:
-            written = None if error is None else list(error)
-            check(value)
             check(written)
             data = pack([id_, incarnation, value, written])
     except REFUSALS:
@@ -191,7 +180,7 @@ def decode_reply(data: bytes) -> Reply:
     id_, incarnation, value, error = fields
     if type(id_) is not int or type(incarnation) is not int:
         raise MalformedRecord("a reply has a field of another type")
-    if not (0 < id_ <= _INT64_MAX and 0 <= incarnation <= _INT64_MAX):
+    if not (0 <= id_ <= _INT64_MAX and 0 <= incarnation <= _INT64_MAX):
         raise MalformedRecord("a reply has a number out of range")
     if error is None:
         return Reply(id_, incarnation, value, None)

@@ -25,7 +25,7 @@ class WireError(Exception):
     """A value and bytes could not be turned into each other."""
 
 
-class UnsendableValue(WireError):  # noqa: N818 (named for what happened)
+class UnsendableValue(WireError):
     """The value cannot be written; this is the sender's own mistake.
 
     Nothing has left: no call was made, and another may be made with another value.
@@ -44,7 +44,7 @@ class UnsendableValue(WireError):  # noqa: N818 (named for what happened)
         return f"{self.path}: {self.reason}"
 
 
-class MalformedBytes(WireError):  # noqa: N818
+class MalformedBytes(WireError):
     """The bytes are not a message of ours; this is the peer's mistake.
 
     Nothing of the message was used. The same bytes fail again, always.

@@ -35,7 +35,7 @@ MARKS: Final = frozenset((TUPLE, SET, FROZENSET, OBJECT))
 LEAVES: Final = frozenset((ABSENCE, INTEGER, INSTANT, IDENTIFIER, MEMBER))
 
 
-class Unfit(Exception):  # noqa: N818 (a signal inside the layer; callers get UnsendableValue)
+class Unfit(Exception):
     """A value cannot be written; where it stands is found by a second, slower look."""
 
 

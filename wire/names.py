@@ -23,13 +23,13 @@ C = TypeVar("C", bound=type)
 
 # One converter for all: detailed validation would triple the cost of reading an object, and its
 # groups of errors would be folded into one MalformedRecord anyway.
-_CONVERTER: Final = Converter(detailed_validation=False, forbid_extra_keys=True)
+_CONVERTER: Final = Converter(detailed_validation=False)
 
 
 class RecordClass:
     """One registered attrs class: how its objects are taken apart and put together."""
 
-    __slots__ = ("_get", "_names", "_read", "cls", "name")
+    __slots__ = ("_get", "_known", "_read", "cls", "name", "names")
 
     def __init__(self, cls: type, name: str) -> None:
         # Without annotations cattrs neither resolves names that exist only for type checkers nor
@@ -37,23 +37,17 @@ class RecordClass:
         fields = [field.evolve(type=Any) for field in attrs.fields(cls)]
         self.cls = cls
         self.name = name
-        self._names = tuple(field.name for field in fields)
-        self._get: Callable[[Any], Any] = attrgetter(*self._names) if fields else _nothing
+        self.names = tuple(field.name for field in fields)
+        self._known = frozenset(self.names)
+        self._get: Callable[[Any], Any] = attrgetter(*self.names) if fields else _nothing
         self._read = make_dict_structure_fn_from_attrs(
-            fields,
-            cls,
-            _CONVERTER,
-            _cattrs_forbid_extra_keys=True,
-            _cattrs_detailed_validation=False,
-            _cattrs_include_init_false=True,
+            fields, cls, _CONVERTER, _cattrs_include_init_false=True
         )
 
-    def fields(self, value: Any) -> dict[str, Any]:
-        """The fields of *value* by name, in the order of the class."""
-        names = self._names
-        if len(names) == 1:
-            return {names[0]: self._get(value)}
-        return dict(zip(names, self._get(value), strict=True))
+    def values(self, value: Any) -> tuple[Any, ...]:
+        """The fields of *value*, in the order of `names`."""
+        got = self._get(value)
+        return got if len(self.names) != 1 else (got,)
 
     def build(self, fields: Mapping[str, Any]) -> Any:
         """An object with these *fields*; those that are missing take their default.
@@ -62,6 +56,9 @@ class RecordClass:
             MalformedRecord: a field is unknown here, or missing without a default, or the class
                 itself refuses a value.
         """
+        if not self._known.issuperset(fields):
+            # Dropped, a field of newer code would be lost for good when older code writes back.
+            raise MalformedRecord(f"{self.name} has no such field here: {sorted(map(str, fields))}")
         try:
             return self._read(fields, self.cls)
         except Exception as error:

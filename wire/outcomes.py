@@ -1,7 +1,7 @@
 """How a call can end without a value, by what is true then.
 
-    refused      Overloaded, MethodNotFound, HostClosed, MalformedRequest; and a RunRouteError whose
-                 code the table marks: nothing ran, nothing was written
+    refused      Overloaded, MethodNotFound, UnknownClass, HostClosed, MalformedRequest; and a
+                 RunRouteError whose code the table marks: nothing ran, nothing was written
     failed       ObjectReset, Deadlock, UnsendableResult, RemoteError, RunRouteError, built-in
                  exceptions: an error came back, and says nothing about what ran
     uncertain    OutcomeUnknown: nobody can say whether it ran
@@ -11,19 +11,43 @@ a failure for a loss, without naming both.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .records import ErrorRecord
 
 
-class Overloaded(Exception):  # noqa: N818 (these are named for what happened)
+class Overloaded(Exception):
     """The mailbox was full: the call was not delivered, nothing ran, it may be sent again."""
 
     remote = False
 
-    def __init__(self, message: str = "the mailbox is full") -> None:
-        super().__init__(message)
+    def __init__(self, address: str, requests_max: int) -> None:
+        super().__init__(address, requests_max)
+        self.address = address
+        self.requests_max = requests_max
+
+    def __str__(self) -> str:
+        return f"the mailbox of {self.address} is full ({self.requests_max} requests)"
 
 
-class MethodNotFound(Exception):  # noqa: N818
+class UnknownClass(Exception):
+    """No class of this name is known to the host; nothing ran.
+
+    The same call fails again for as long as the same code runs there.
+    """
+
+    remote = False
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return f'no class named "{self.kind}" is known here'
+
+
+class MethodNotFound(Exception):
     """The class has no such method that may be called; nothing ran (durable-objects.md, RPC-6).
 
     The same call fails again for as long as the same code runs there.
@@ -40,7 +64,7 @@ class MethodNotFound(Exception):  # noqa: N818
         return f'{self.kind} has no method "{self.method}" that may be called'
 
 
-class HostClosed(Exception):  # noqa: N818
+class HostClosed(Exception):
     """The host is closed or closing: the call was not delivered, nothing ran.
 
     It may be sent again to a host that is open.
@@ -48,11 +72,15 @@ class HostClosed(Exception):  # noqa: N818
 
     remote = False
 
-    def __init__(self, message: str = "the host is closed") -> None:
-        super().__init__(message)
+    def __init__(self, host: str) -> None:
+        super().__init__(host)
+        self.host = host
+
+    def __str__(self) -> str:
+        return f"the host {self.host} is closed"
 
 
-class MalformedRequest(Exception):  # noqa: N818
+class MalformedRequest(Exception):
     """The far side could not read the call: nothing ran. The same bytes would fail again."""
 
     remote = False
@@ -61,42 +89,55 @@ class MalformedRequest(Exception):  # noqa: N818
         super().__init__(message)
 
 
-class ObjectReset(Exception):  # noqa: N818
+class ObjectReset(Exception):
     """The incarnation that had the call was reset; what it had committed stays.
 
     What the call itself did may be committed or not. A stub that was in use is broken (RPC-11);
     a new one reaches the next incarnation.
 
     Attributes:
-        error: The error that caused the reset, rebuilt, or None if there was none.
-        remote: True if the object that was called got this reset from an object *it* had called.
+        message: What happened, as text.
+        record: The record of the error that caused the reset, or None.
+        remote: True if a handler let through a reset of an object that *it* had called. The object
+            that was called itself was not reset then.
     """
 
     remote: bool = False
 
-    def __init__(self, message: str, error: BaseException | None = None) -> None:
+    def __init__(self, message: str, record: "ErrorRecord | None" = None) -> None:
         super().__init__(message)
-        self.error = error
+        self.message = message
+        self.record = record
+
+    @property
+    def error(self) -> Exception | None:
+        """The error that caused the reset, made anew from its record at each look."""
+        # Records know the classes of this file, so they can only be reached from inside.
+        from .records import error_from
+
+        return None if self.record is None else error_from(self.record)
 
 
-class Deadlock(Exception):  # noqa: N818
+class Deadlock(Exception):
     """The call would wait for itself: a cycle of objects that wait for each other was cut here.
 
     What ran before the cycle closed stays.
 
     Attributes:
-        cycle: The objects in the order in which each waits for the next; the last waits for the
-            first.
+        cycle: The objects in the order in which each waits for the next.
     """
 
     remote = False
 
-    def __init__(self, message: str, cycle: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, cycle: tuple[str, ...]) -> None:
+        super().__init__(cycle)
         self.cycle = cycle
 
+    def __str__(self) -> str:
+        return f"objects wait for each other: {' -> '.join(self.cycle)}"
 
-class UnsendableResult(Exception):  # noqa: N818
+
+class UnsendableResult(Exception):
     """The handler ran to its end, and its result cannot be sent. What it wrote stays.
 
     Unlike `UnsendableValue`, which is raised at the sender of a call before anything leaves.
@@ -113,7 +154,7 @@ class UnsendableResult(Exception):  # noqa: N818
         return f"the result cannot be sent: {self.path}: {self.reason}"
 
 
-class OutcomeUnknown(Exception):  # noqa: N818
+class OutcomeUnknown(Exception):
     """The request or the reply was lost, or the deadline passed.
 
     Nobody can say whether the call ran, is running, or will. It may be sent again only if running

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from .codec import encode
 from .codes import CODES, ErrorCode
-from .errors import MalformedRecord, UnsendableValue
+from .errors import MalformedBytes, MalformedRecord, UnsendableValue
 from .limits import CAUSES_MAX, ERROR_DETAIL_BYTES_MAX, ERROR_TEXT_MAX
 from .outcomes import (
     Deadlock,
@@ -23,6 +23,7 @@ from .outcomes import (
     Overloaded,
     RemoteError,
     RunRouteError,
+    UnknownClass,
     UnsendableResult,
 )
 
@@ -126,6 +127,8 @@ def _record(error: BaseException, *, raised_by_handler: bool, causes_left: int) 
     if isinstance(error, DoStatusError):
         return _status_record(error)
     own = _WRITERS.get(kind)
+    if own is None and isinstance(error, MalformedBytes):
+        own = _WRITERS[MalformedBytes]
     if own is not None:
         handed_on = raised_by_handler or getattr(error, "_crossed", False)
         if not handed_on:
@@ -197,22 +200,24 @@ def _fits(value: Any) -> bool:
 
 
 def _reset_fields(error: ObjectReset) -> dict[str, Any]:
-    if error.error is None:
-        return {}
-    original = _record(error.error, raised_by_handler=True, causes_left=CAUSES_MAX)
-    return {"error": list(original)}
+    return {} if error.record is None else {"error": list(error.record)}
 
 
 # What arrival adds, and what is therefore no property of the error's own.
 _MARKERS: Final = frozenset(("remote", "_crossed"))
 
 _WRITERS: Final[dict[type, tuple[ErrorCode, Callable[[Any], dict[str, Any]]]]] = {
-    Overloaded: (ErrorCode.OVERLOADED, lambda _: {}),
+    Overloaded: (
+        ErrorCode.OVERLOADED,
+        lambda error: {"address": error.address, "requests_max": error.requests_max},
+    ),
+    UnknownClass: (ErrorCode.UNKNOWN_CLASS, lambda error: {"kind": error.kind}),
     MethodNotFound: (
         ErrorCode.METHOD_NOT_FOUND,
         lambda error: {"kind": error.kind, "method": error.method},
     ),
-    HostClosed: (ErrorCode.HOST_CLOSED, lambda _: {}),
+    HostClosed: (ErrorCode.HOST_CLOSED, lambda error: {"host": error.host}),
+    MalformedBytes: (ErrorCode.MALFORMED_REQUEST, lambda _: {}),
     MalformedRequest: (ErrorCode.MALFORMED_REQUEST, lambda _: {}),
     ObjectReset: (ErrorCode.OBJECT_RESET, _reset_fields),
     Deadlock: (ErrorCode.DEADLOCK, lambda error: {"cycle": list(error.cycle)}),
@@ -269,6 +274,13 @@ def _text(detail: Mapping[str, Any], field: str) -> str:
     return text
 
 
+def _number(detail: Mapping[str, Any], field: str) -> int:
+    number = detail[field]
+    if type(number) is not int:
+        raise TypeError(f"{field} is no int")
+    return number
+
+
 def _texts(detail: Mapping[str, Any], field: str) -> tuple[str, ...]:
     texts = detail.get(field, [])
     if type(texts) is not list or not all(type(text) is str for text in texts):
@@ -278,7 +290,7 @@ def _texts(detail: Mapping[str, Any], field: str) -> tuple[str, ...]:
 
 def _build_reset(message: str, detail: Mapping[str, Any]) -> Exception:
     original = detail.get("error")
-    error = ObjectReset(message, None if original is None else error_from(record_from(original)))
+    error = ObjectReset(message, None if original is None else record_from(original))
     if detail.get("remote") is True:
         error.remote = True
     return error
@@ -327,18 +339,19 @@ def _cause(detail: Mapping[str, Any]) -> Exception | None:
 
 
 _BUILDERS: Final[dict[int, Callable[[str, Mapping[str, Any]], Exception]]] = {
-    ErrorCode.OVERLOADED: _crossed(lambda message, _: Overloaded(message)),
+    ErrorCode.OVERLOADED: _crossed(
+        lambda _, detail: Overloaded(_text(detail, "address"), _number(detail, "requests_max"))
+    ),
+    ErrorCode.UNKNOWN_CLASS: _crossed(lambda _, detail: UnknownClass(_text(detail, "kind"))),
     ErrorCode.METHOD_NOT_FOUND: _crossed(
         lambda _, detail: MethodNotFound(_text(detail, "kind"), _text(detail, "method"))
     ),
-    ErrorCode.HOST_CLOSED: _crossed(lambda message, _: HostClosed(message)),
+    ErrorCode.HOST_CLOSED: _crossed(lambda _, detail: HostClosed(_text(detail, "host"))),
     ErrorCode.MALFORMED_REQUEST: _crossed(lambda message, _: MalformedRequest(message)),
     ErrorCode.EXCEPTION: _build_built_in,
     ErrorCode.FOREIGN_EXCEPTION: _build_foreign,
     ErrorCode.OBJECT_RESET: _crossed(_build_reset),
-    ErrorCode.DEADLOCK: _crossed(
-        lambda message, detail: Deadlock(message, _texts(detail, "cycle"))
-    ),
+    ErrorCode.DEADLOCK: _crossed(lambda _, detail: Deadlock(_texts(detail, "cycle"))),
     ErrorCode.UNSENDABLE_RESULT: _crossed(
         lambda _, detail: UnsendableResult(_text(detail, "path"), _text(detail, "reason"))
     ),

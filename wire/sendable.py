@@ -23,43 +23,44 @@ are_scalars: Final = SCALARS.issuperset
 """``are_scalars(map(type, values))`` runs at the speed of C."""
 
 
-def check(value: Any) -> None:
-    """Nothing happens if all of *value* can be written.
+def check(value: Any) -> bool:
+    """True if all of *value* can be written by msgpack alone, False if it needs what we add to it.
 
     Raises:
-        Unfit: some part cannot; `locate` tells which.
+        Unfit: some part can not be written at all; `refusal` tells which.
     """
-    _check(value, 0, [MESSAGE_BYTES_MAX])
+    return _check(value, 0, [MESSAGE_BYTES_MAX])
 
 
-def _check(value: Any, depth: int, budget: list[int]) -> None:
+def _check(value: Any, depth: int, budget: list[int]) -> bool:
     kind = type(value)
+    parts: Iterable[Any] = ()
+    plain = False
     if kind in SCALARS:
-        return
-    if kind in _SEQUENCES:
-        types = set(map(type, value))
-        parts: Iterable[Any] = value
-    elif kind is dict:
-        types = set(map(type, value))
-        types.update(map(type, value.values()))
-        parts = _both(value)
+        return True
+    if kind is dict:
+        plain = True
+        if not (are_scalars(map(type, value)) and are_scalars(map(type, value.values()))):
+            parts = _both(value)
+    elif kind in _SEQUENCES:
+        plain = kind is list
+        if not are_scalars(map(type, value)):
+            parts = value
     elif kind in WRITERS:
-        return
+        return False
     elif kind in RECORDS:
-        fields = RECORDS[kind].fields(value)
-        types = set(map(type, fields.values()))
-        parts = fields.values()
+        value = RECORDS[kind].values(value)
+        parts = value
     else:
         raise Unfit
-    if depth >= DEPTH_MAX:
-        raise Unfit
     # Each element takes a byte at least; lists that share lists can have more than any memory.
-    budget[0] -= len(value) if kind not in RECORDS else 1
-    if budget[0] < 0:
+    budget[0] -= len(value)
+    if depth >= DEPTH_MAX or budget[0] < 0:
         raise Unfit
-    if not types <= SCALARS:
-        for part in parts:
-            _check(part, depth + 1, budget)
+    for part in parts:
+        if type(part) not in SCALARS and not _check(part, depth + 1, budget):
+            plain = False
+    return plain
 
 
 def _both(value: dict[Any, Any]) -> Iterator[Any]:
@@ -133,7 +134,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield f".keys[{place}]", key
             yield _key_step(place, key), part
     elif kind in RECORDS:
-        for name, part in RECORDS[kind].fields(value).items():
+        for name, part in zip(RECORDS[kind].names, RECORDS[kind].values(value), strict=True):
             yield f".{name}", part
 
 
