@@ -55,7 +55,7 @@ glossary: $(READY) ## write the table of public names in docs/glossary.md
 build: $(READY) ## sdist and wheel, and a try of the installed wheel outside the repository
 	rm -rf build dist
 	$(BIN)/python -m build --outdir dist .
-	$(BIN)/python .ci/wheel.py dist
+	$(BIN)/python -m tests.wheel dist
 
 check: ## what CI runs
 	$(MAKE) lint
@@ -79,7 +79,7 @@ kill: $(READY) ## kill -9 the embedded host at random moments, 200 times
 lower: $(READY) ## the fast tests on exactly the lower bounds of the dependencies
 	.ci/lower
 
-pythons: ## the fast tests on each Python from 3.11 to 3.13 of this machine (PYTHONS="…" names them)
+pythons: $(READY) ## the fast tests on each Python of this machine, 3.11 to 3.13 (PYTHONS="…" names them)
 	.ci/pythons $(PYTHONS)
 
 clean: ## remove what the other targets made, .venv too
