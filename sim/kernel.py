@@ -1,0 +1,305 @@
+"""The kernel: trio's clock as the scheduler of a world.
+
+trio calls `deadline_to_sleep_time` exactly when no task can run. There the kernel ends the turn that
+ran, lets one event happen or moves virtual time, and returns 0. trio's batch of woken tasks comes to
+`shuffle`: one task of it runs, every other wake becomes an event of its own, so a turn is one step
+of one task.
+
+The ordinary order is run to completion: events made by the newest turn come first, in the order
+made; then those of older turns; then what was put behind; then time moves. An event goes *behind*
+by a choice made when the event is made.
+
+Exceptions in here would become a TrioInternalError that nothing can unwind: they are caught, kept
+as the world's failure, and the world is ended.
+"""
+
+import math
+from collections import deque
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from typing import Any, Protocol
+
+import trio
+
+from .trio_order import runner
+
+__all__ = ["ACTOR", "Ending", "Event", "Guest", "Kernel", "Timer"]
+
+ACTOR: ContextVar[str | None] = ContextVar("actor", default=None)
+"""The participant whose code the current task runs, if it is in a world and no object."""
+
+YIELD_EVENTS = 1000
+"""Events in a row before trio gets its turn, so that Ctrl-C is heard."""
+BEHIND_EVENTS = 5_000
+"""Events at one instant after which fresh ones queue behind the others: polling must not starve."""
+STILL_EVENTS = 500_000
+"""Events at one instant after which virtual time is said to stand still."""
+
+
+class Event(Protocol):
+    """Something that happens at once when it is its turn."""
+
+    def fire(self) -> None:
+        """Happen."""
+        ...
+
+
+class Ending(Protocol):
+    """Whose turn ends."""
+
+    def end_turn(self) -> None:
+        """The turn is over."""
+        ...
+
+
+class Guest(Protocol):
+    """The world that a kernel runs at the moment."""
+
+    def before_end(self, ending: Any) -> None:
+        """A turn is about to end."""
+        ...
+
+    def split(self, batch: list[Any]) -> None:
+        """More than one task of the world woke: leave one in *batch*."""
+        ...
+
+    def quiet(self) -> None:
+        """Nothing is scheduled any more."""
+        ...
+
+    def reap(self) -> None:
+        """Some actor died: at this quiet moment, whatever is left of it has to go."""
+        ...
+
+    def failed(self, error: BaseException) -> None:
+        """Something in the kernel raised: end the world."""
+        ...
+
+
+class Timer:
+    """An event at an instant, which may be taken back."""
+
+    __slots__ = ("_action", "label")
+
+    def __init__(self, action: Any, label: str) -> None:
+        self._action = action
+        self.label = label
+
+    def cancel(self) -> None:
+        """Take it back."""
+        self._action = None
+
+    def fire(self) -> None:
+        """Run the action once."""
+        action = self._action
+        if action is not None:
+            self._action = None
+            action()
+
+
+class Kernel(trio.abc.Clock):
+    """Clock and scheduler of the worlds that run one after another in one `trio.run`."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        """Virtual time of the current world, microseconds."""
+        self.events = 0
+        self.fresh: list[Event] = []
+        self.ending: list[Ending] = []
+        self._waiting: list[Ending] = []
+        self.dead = False
+        self._now_s = 0.0
+        self._base_us = 0
+        self._stack: list[deque[Event]] = []
+        self._behind: deque[Event] = deque()
+        self._heap: list[tuple[int, int, Event]] = []
+        self._seq = 0
+        self._ran = False
+        self._still = 0
+        self._guest: Guest | None = None
+        self._runner: Any = None
+
+    # ---- worlds
+
+    def attach(self, guest: Guest) -> None:
+        """Begin a world at virtual time 0."""
+        self._runner = runner()
+        self._guest = guest
+        self._base_us = self._base_us + self.now_us
+        self.now_us = 0
+        self._now_s = self._base_us / 1_000_000
+        self.events = 0
+        self._still = 0
+        self._ran = False
+        self._clear()
+
+    def detach(self) -> None:
+        """End the world: what was scheduled is forgotten."""
+        self._guest = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self.fresh.clear()
+        self.ending.clear()
+        self._waiting.clear()
+        self._stack.clear()
+        self._behind.clear()
+        self._heap.clear()
+        self.dead = False
+
+    # ---- scheduling
+
+    def behind(self, event: Event) -> None:
+        """Let *event* happen after everything else of this instant."""
+        self._behind.append(event)
+
+    def at(self, time_us: int, event: Event) -> None:
+        """Let *event* happen at virtual *time_us*, not before everything scheduled for now."""
+        self._seq += 1
+        heappush(self._heap, (time_us if time_us > self.now_us else self.now_us, self._seq, event))
+
+    def push(self, events: "deque[Event]") -> None:
+        """Let *events* happen next, before what older turns made."""
+        self._stack.append(events)
+
+    def seconds(self, time_us: int) -> float:
+        """Return virtual *time_us* on the clock that trio sees."""
+        return (self._base_us + time_us) / 1_000_000
+
+    def microseconds(self, seconds: float) -> int:
+        """Return the first virtual microsecond at which trio's clock shows *seconds* or more."""
+        wanted = math.ceil(seconds * 1_000_000) - self._base_us
+        return wanted if self.seconds(wanted) >= seconds else wanted + 1
+
+    def pending(self) -> bool:
+        """Whether anything is scheduled."""
+        return bool(self.fresh or self._stack or self._behind or self._heap)
+
+    # ---- trio's clock
+
+    def start_clock(self) -> None:
+        """Nothing to start."""
+
+    def current_time(self) -> float:
+        """Return virtual seconds."""
+        return self._now_s
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        """Called by trio when no task can run: let one thing happen."""
+        guest = self._guest
+        if guest is None:
+            return 0 if deadline <= self._now_s else math.inf
+        try:
+            return self._step(guest, deadline)
+        except BaseException as error:
+            guest.failed(error)
+            return 0
+
+    def _step(self, guest: Guest, deadline: float) -> float:
+        if self._ran:
+            self._ran = False
+            self.ending += self._waiting
+            self._waiting.clear()
+            self._end_turns(guest)
+        runnable = self._runner.runq
+        if runnable:
+            return 0
+        if self.dead:
+            self.dead = False
+            guest.reap()
+            if runnable:
+                return 0
+        if self._runner.waiting_for_idle:
+            return 1e-9
+        limit = self.events + YIELD_EVENTS
+        while self.events < limit:
+            event = self._next(deadline)
+            if event is None:
+                return 0
+            self.events += 1
+            event.fire()
+            if runnable:
+                return 0
+        return 0
+
+    def _next(self, deadline: float) -> Event | None:
+        fresh, stack = self.fresh, self._stack
+        if fresh:
+            self._still += 1
+            if self._still > BEHIND_EVENTS:
+                self._behind.extend(fresh)
+                fresh.clear()
+            elif len(fresh) == 1:
+                return fresh.pop()
+            else:
+                stack.append(deque(fresh))
+                fresh.clear()
+        if stack:
+            events = stack[-1]
+            event = events.popleft()
+            if not events:
+                stack.pop()
+            return event
+        if self._behind:
+            if self._still > STILL_EVENTS:
+                raise RuntimeError(
+                    f"virtual time stands still at {self.now_us / 1e6:g} s: "
+                    f"{STILL_EVENTS} events happened at this instant"
+                )
+            self._still += 1
+            return self._behind.popleft()
+        return self._advance(deadline)
+
+    def _advance(self, deadline: float) -> Event | None:
+        heap = self._heap
+        while heap and getattr(heap[0][2], "_action", heap) is None:
+            heappop(heap)
+        # Deadlines of trio's own go first: trio wakes them all in one batch, and an event that woke
+        # a task in the same batch could be overtaken.
+        if heap and (deadline == math.inf or heap[0][0] < self.microseconds(deadline)):
+            time_us, _, event = heappop(heap)
+            if time_us > self.now_us:
+                self._move(time_us)
+            return event
+        if deadline != math.inf:
+            self._move(max(self.now_us, self.microseconds(deadline)))
+            return None
+        assert self._guest is not None
+        self._guest.quiet()
+        return None
+
+    def _move(self, time_us: int) -> None:
+        if time_us != self.now_us:
+            self._still = 0
+        self.now_us = time_us
+        self._now_s = self.seconds(time_us)
+
+    def _end_turns(self, guest: Guest) -> None:
+        ended, self.ending = self.ending, []
+        for each in ended:
+            guest.before_end(each)
+            each.end_turn()
+
+    # ---- trio's batches
+
+    def shuffle(self, batch: list[Any]) -> None:
+        """Called by trio with every batch: end the turn before it, leave one turn in it."""
+        guest = self._guest
+        if guest is None:
+            return
+        try:
+            if self._ran:
+                # Whom the end of a turn lets in has not run yet, and does not in this batch: its
+                # turn ends one batch later.
+                waiting, self._waiting = self._waiting, []
+                self._end_turns(guest)
+                self._waiting, self.ending = self.ending, waiting
+            self._ran = True
+            if len(batch) > 1:
+                guest.split(batch)
+        except BaseException as error:
+            guest.failed(error)
+
+    def random(self) -> float:
+        """Not used by trio while batches are ordered."""
+        return 0.0

@@ -1,0 +1,72 @@
+"""The one place that touches trio's private scheduling switch, and its check.
+
+trio sorts each batch of runnable tasks by creation and shuffles it with a private `Random` when
+`_ALLOW_DETERMINISTIC_SCHEDULING` is set. Inside a world an object of ours stands in place of that
+`Random`: its `shuffle` decides what of a batch runs now. trio takes tasks from the end of the list.
+"""
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import trio
+from trio._core import _run
+
+__all__ = ["Batches", "deterministic_order", "runner", "unsupported"]
+
+RELIED_ON = (
+    "timeout = runner.clock.deadline_to_sleep_time(deadline)",
+    "runner.deadlines.expire(now)",
+    "batch = list(runner.runq)",
+    "runner.runq.clear()",
+    "if _ALLOW_DETERMINISTIC_SCHEDULING:",
+    "batch.sort(key=lambda t: t._counter)",
+    "_r.shuffle(batch)",
+    "task = batch.pop()",
+)
+"""Lines of trio's run loop that the kernel stands on, in this order."""
+
+
+class Batches(Protocol):
+    """What stands in place of trio's private `Random`."""
+
+    def shuffle(self, batch: list[Any]) -> None:
+        """Reorder or shorten *batch*, which is sorted by creation, in place."""
+        ...
+
+    def random(self) -> float:
+        """Not used while the switch is on."""
+        ...
+
+
+def unsupported() -> str | None:
+    """Say what this trio lacks, or None if everything that is relied on is there."""
+    source = inspect.getsource(_run.unrolled_run)
+    place = 0
+    for line in RELIED_ON:
+        found = source.find(line, place)
+        if found < 0:
+            return f"trio {trio.__version__}: its run loop has no line {line!r} where one is expected"
+        place = found
+    return None
+
+
+@contextmanager
+def deterministic_order(batches: Batches) -> Iterator[None]:
+    """Let *batches* order every batch of the current thread's trio run; restores both names."""
+    lack = unsupported()
+    if lack is not None:
+        raise RuntimeError(f"durasim cannot simulate on this trio: {lack}")
+    before = (_run._ALLOW_DETERMINISTIC_SCHEDULING, _run._r)
+    _run._ALLOW_DETERMINISTIC_SCHEDULING = True
+    _run._r = batches  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        _run._ALLOW_DETERMINISTIC_SCHEDULING, _run._r = before
+
+
+def runner() -> Any:
+    """Return trio's runner of this thread."""
+    return _run.GLOBAL_RUN_CONTEXT.runner
