@@ -37,7 +37,7 @@ def content_hash(document: Any) -> str:
 
 def _plain(value: Any, path: str, depth: int) -> Any:
     """*value* without its absent fields, if json writes the rest as it should be written."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if value is None or kind is bool:
         return value
     if kind is str:

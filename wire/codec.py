@@ -24,7 +24,7 @@ from .errors import (
     UnhashableKey,
     UnsendableValue,
 )
-from .extensions import FROZENSET, MARKS, OBJECT, SET, TUPLE, WRITERS, Unfit, read_leaf
+from .extensions import FROZENSET, OBJECT, SET, TUPLE, WRITERS, Unfit, read_leaf
 from .layout import look, needs_look
 from .limits import HASH_COLLISIONS_MAX, MESSAGE_BYTES_MAX, TRUSTED_LENGTH_MAX
 from .names import RECORDS, record_class
@@ -44,7 +44,7 @@ _PACK_PLAIN: Final[Callable[[Any], bytes]] = Packer(strict_types=True).pack
 
 def _write(value: Any) -> Any:
     """What stands for a *value* that msgpack has no form for."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is tuple:
         return [_TUPLE, *value]
     writer = WRITERS.get(kind)
@@ -139,10 +139,25 @@ def _refuse_collisions(keys: list[Any]) -> None:
 class _Mark:
     """Stands at the head of an array until the array is complete."""
 
-    __slots__ = ("code",)
+    __slots__ = ("make",)
 
-    def __init__(self, code: int) -> None:
-        self.code = code
+    def __init__(self, make: Callable[[list[Any]], Any]) -> None:
+        self.make = make
+
+
+def _object_of(items: list[Any]) -> Any:
+    if len(items) != 2 or type(items[1]) is not dict:
+        raise MalformedRecord("an object is a name and its fields")
+    name, fields = items
+    return record_class(name).build(fields)
+
+
+_MARKS: Final = {
+    TUPLE: _Mark(tuple),
+    SET: _Mark(lambda items: _set_of(items, set)),
+    FROZENSET: _Mark(lambda items: _set_of(items, frozenset)),
+    OBJECT: _Mark(_object_of),
+}
 
 
 class _Builder:
@@ -155,28 +170,18 @@ class _Builder:
 
     def extension(self, code: int, data: bytes) -> Any:
         """A leaf, or a mark that waits for its array."""
-        if code in MARKS and not data:
-            self.open_marks += 1
-            return _Mark(code)
-        return read_leaf(code, data)
+        mark = _MARKS.get(code)
+        if mark is None or data:
+            return read_leaf(code, data)
+        self.open_marks += 1
+        return mark
 
     def array(self, items: list[Any]) -> Any:
         """The list itself, or what the mark at its head makes of the rest."""
         if not items or type(items[0]) is not _Mark:
             return items
         self.open_marks -= 1
-        code = items.pop(0).code
-        if code == TUPLE:
-            return tuple(items)
-        if code == OBJECT:
-            return _object_of(items)
-        return _set_of(items, set if code == SET else frozenset)
-
-
-def _object_of(items: list[Any]) -> Any:
-    if len(items) != 2 or type(items[1]) is not dict:
-        raise MalformedRecord("an object is a name and its fields")
-    return record_class(items[0]).build(items[1])
+        return items.pop(0).make(items)
 
 
 def unpack(data: bytes) -> Any:

@@ -119,7 +119,7 @@ def decode_envelope(data: bytes) -> Envelope:
     Raises:
         MalformedBytes: it is none; the subclass tells why.
     """
-    fields = unpack(data)
+    fields: list[Any] = unpack(data)
     if type(fields) is not list or tuple(map(type, fields)) not in _ENVELOPE_SHAPES:
         raise MalformedRecord("an envelope has another length, or a field of another type")
     (id_, caller, stub, order, incarnation, kind, name, method, args, kwargs, deadline, version) = (
@@ -174,7 +174,7 @@ def decode_reply(data: bytes) -> Reply:
     Raises:
         MalformedBytes: it is none; the subclass tells why.
     """
-    fields = unpack(data)
+    fields: list[Any] = unpack(data)
     if type(fields) is not list or len(fields) != 4:
         raise MalformedRecord("a reply is an array of 4")
     id_, incarnation, value, error = fields

@@ -32,3 +32,6 @@ ERROR_TEXT_MAX: Final = 16 * 1024
 
 # bytes of everything else that one error record carries; if it is more, it is left out.
 ERROR_DETAIL_BYTES_MAX: Final = 256 * 1024
+
+# members of a group of errors that are told; the message of the group has their number.
+ERROR_MEMBERS_MAX: Final = 32

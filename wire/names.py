@@ -13,7 +13,9 @@ from typing import Any, Final, TypeVar, cast, overload
 
 import attrs
 from cattrs import Converter
-from cattrs.gen import make_dict_structure_fn_from_attrs
+from cattrs.gen import (
+    make_dict_structure_fn_from_attrs,  # pyright: ignore[reportUnknownVariableType]
+)
 from msgpack import ExtType
 
 from .errors import MalformedRecord, UnknownName
@@ -40,7 +42,7 @@ class RecordClass:
         self.names = tuple(field.name for field in fields)
         self._known = frozenset(self.names)
         self._get: Callable[[Any], Any] = attrgetter(*self.names) if fields else _nothing
-        self._read = make_dict_structure_fn_from_attrs(
+        self._read: Callable[[Mapping[str, Any], type], Any] = make_dict_structure_fn_from_attrs(
             fields, cls, _CONVERTER, _cattrs_include_init_false=True
         )
 
@@ -109,6 +111,7 @@ def register(cls: C | None = None, *, name: str | None = None) -> C | Callable[[
 
 def _register(cls: C, name: str | None) -> C:
     name = cls.__qualname__ if name is None else name
+    plain: type = cls  # a checker would narrow the class itself and lose what it decorates
     owner = _OWNERS.get(name)
     if owner is not None and (owner.__module__, owner.__qualname__) != (
         cls.__module__,
@@ -120,10 +123,10 @@ def _register(cls: C, name: str | None) -> C:
     if not name or "\0" in name:
         raise ValueError(f"{name!r} is no wire name")
 
-    if issubclass(cls, Enum) and not issubclass(cls, Flag):
-        _register_enum(cls, name)
-    elif attrs.has(cls):
-        RECORDS[cls] = _BY_NAME[name] = RecordClass(cls, name)
+    if issubclass(plain, Enum) and not issubclass(plain, Flag):
+        _register_enum(plain, name)
+    elif attrs.has(plain):
+        RECORDS[plain] = _BY_NAME[name] = RecordClass(plain, name)
     else:
         raise TypeError(
             f"{cls.__qualname__} is neither an attrs class nor an enum of single members"

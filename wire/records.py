@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from .codec import encode
 from .codes import CODES, ErrorCode
-from .errors import MalformedBytes, MalformedRecord, UnsendableValue
-from .limits import CAUSES_MAX, ERROR_DETAIL_BYTES_MAX, ERROR_TEXT_MAX
+from .errors import MalformedRecord, UnsendableValue
+from .limits import CAUSES_MAX, ERROR_DETAIL_BYTES_MAX, ERROR_MEMBERS_MAX, ERROR_TEXT_MAX
 from .outcomes import (
     Deadlock,
     DoStatusError,
@@ -98,7 +98,7 @@ def error_from(record: ErrorRecord) -> Exception:
         error = RunRouteError(status, message, reason)
         error.code = code
         return error
-    detail = {} if reason is None else reason
+    detail: Mapping[str, Any] = {} if reason is None else reason
     try:
         build = _BUILDERS.get(code)
         if build is None:
@@ -111,7 +111,7 @@ def error_from(record: ErrorRecord) -> Exception:
 def text_of(error: BaseException) -> str:
     """The message of *error* as text that can be sent, whatever its `__str__` does."""
     try:
-        text = str(error)
+        text = error.message if isinstance(error, RemoteError) else str(error)
     except Exception:
         text = "(its message cannot be shown)"
     if len(text) > ERROR_TEXT_MAX:
@@ -127,8 +127,6 @@ def _record(error: BaseException, *, raised_by_handler: bool, causes_left: int) 
     if isinstance(error, DoStatusError):
         return _status_record(error)
     own = _WRITERS.get(kind)
-    if own is None and isinstance(error, MalformedBytes):
-        own = _WRITERS[MalformedBytes]
     if own is not None:
         handed_on = raised_by_handler or getattr(error, "_crossed", False)
         if not handed_on:
@@ -149,9 +147,9 @@ def _record(error: BaseException, *, raised_by_handler: bool, causes_left: int) 
         return _row_record(ErrorCode.EXCEPTION, text_of(error), {"name": kind.__name__, **detail})
     if isinstance(error, RemoteError):
         detail |= {"name": error.name, "members": list(error.members)}
-        return _row_record(ErrorCode.FOREIGN_EXCEPTION, error.message, detail)
-    if isinstance(error, BaseExceptionGroup):
-        members = cast("tuple[BaseException, ...]", error.exceptions)
+        return _row_record(ErrorCode.FOREIGN_EXCEPTION, text_of(error), detail)
+    members = _members(error)
+    if members:
         detail["members"] = [f"{type(member).__name__}: {text_of(member)}" for member in members]
     return _row_record(
         ErrorCode.FOREIGN_EXCEPTION, text_of(error), {"name": kind.__name__, **detail}
@@ -169,7 +167,9 @@ def _status_record(error: DoStatusError) -> ErrorRecord:
     reason: object = getattr(error, "reason", None)
     readable = isinstance(reason, Mapping)
     plain = dict(cast("Mapping[str, Any]", reason)) if readable else None
-    return ErrorRecord(error.code, status, text_of(error), plain if _fits(plain) else None)
+    code: object = error.code
+    named = code if type(code) is str else DoStatusError.code
+    return ErrorRecord(named, status, text_of(error), plain if _fits(plain) else None)
 
 
 def _properties(error: BaseException) -> dict[str, Any]:
@@ -183,6 +183,12 @@ def _properties(error: BaseException) -> dict[str, Any]:
             if value is not None:
                 own[slot] = value
     return {"properties": own} if own and _fits(own) else {}
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    if not isinstance(error, BaseExceptionGroup):
+        return ()
+    return cast("BaseExceptionGroup[BaseException]", error).exceptions[:ERROR_MEMBERS_MAX]
 
 
 def _args(error: BaseException) -> tuple[Any, ...]:
@@ -200,7 +206,12 @@ def _fits(value: Any) -> bool:
 
 
 def _reset_fields(error: ObjectReset) -> dict[str, Any]:
-    return {} if error.record is None else {"error": list(error.record)}
+    record = error.record
+    if record is None:
+        return {}
+    if _nested(record.reason, "error") >= CAUSES_MAX:
+        record = record._replace(reason=None)
+    return {"error": list(record)}
 
 
 # What arrival adds, and what is therefore no property of the error's own.
@@ -217,7 +228,6 @@ _WRITERS: Final[dict[type, tuple[ErrorCode, Callable[[Any], dict[str, Any]]]]] =
         lambda error: {"kind": error.kind, "method": error.method},
     ),
     HostClosed: (ErrorCode.HOST_CLOSED, lambda error: {"host": error.host}),
-    MalformedBytes: (ErrorCode.MALFORMED_REQUEST, lambda _: {}),
     MalformedRequest: (ErrorCode.MALFORMED_REQUEST, lambda _: {}),
     ObjectReset: (ErrorCode.OBJECT_RESET, _reset_fields),
     Deadlock: (ErrorCode.DEADLOCK, lambda error: {"cycle": list(error.cycle)}),
@@ -242,9 +252,10 @@ def record_from(value: Any) -> ErrorRecord:
     Raises:
         MalformedRecord: it is none.
     """
-    if type(value) is not list or len(cast("list[Any]", value)) != 4:
+    fields: list[Any] = value
+    if type(fields) is not list or len(fields) != 4:
         raise MalformedRecord("an error record is an array of 4")
-    code, status, message, reason = cast("list[Any]", value)
+    code, status, message, reason = fields
     if (
         type(code) not in (int, str)
         or type(status) is not int
@@ -282,7 +293,7 @@ def _number(detail: Mapping[str, Any], field: str) -> int:
 
 
 def _texts(detail: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    texts = detail.get(field, [])
+    texts: list[Any] = detail.get(field, [])
     if type(texts) is not list or not all(type(text) is str for text in texts):
         raise TypeError(f"{field} is no list of texts")
     return tuple(texts)
@@ -301,7 +312,7 @@ def _build_built_in(message: str, detail: Mapping[str, Any]) -> Exception:
     cls = _BUILT_IN.get(name)
     if cls is None:
         return _build_foreign(message, detail)
-    args = detail.get("args")
+    args: list[Any] | None = detail.get("args")
     try:
         if type(args) is list:
             error = cls(*args)
@@ -310,8 +321,12 @@ def _build_built_in(message: str, detail: Mapping[str, Any]) -> Exception:
     except Exception:
         # A class of Python's that does not take these arguments here, or never takes text alone.
         return _build_foreign(message, detail)
-    for own, value in _own_properties(detail).items():
-        setattr(error, own, value)
+    # Into its `__dict__` only: through `setattr` a property could replace what Python itself keeps.
+    properties = _own_properties(detail)
+    for slot in _SLOTS.get(cls, ()):
+        if slot in properties:
+            setattr(error, slot, properties.pop(slot))
+    vars(error).update(properties)
     vars(error)["remote"] = True
     error.__cause__ = _cause(detail)
     return error
@@ -325,17 +340,28 @@ def _build_foreign(message: str, detail: Mapping[str, Any]) -> Exception:
 
 
 def _own_properties(detail: Mapping[str, Any]) -> dict[str, Any]:
-    own = detail.get("properties", {})
+    own: dict[Any, Any] = detail.get("properties", {})
     if type(own) is not dict or not all(type(name) is str for name in own):
         raise TypeError("properties are no dict of names")
-    if any(name.startswith("__") and name != "__notes__" for name in own):
-        raise TypeError("a property with a reserved name")
-    return cast("dict[str, Any]", own)
+    return dict(own)
 
 
 def _cause(detail: Mapping[str, Any]) -> Exception | None:
     cause = detail.get("cause")
-    return None if cause is None else error_from(record_from(cause))
+    if cause is None:
+        return None
+    if _nested(detail, "cause") > CAUSES_MAX:
+        raise MalformedRecord(f"more than {CAUSES_MAX} causes")
+    return error_from(record_from(cause))
+
+
+def _nested(detail: Mapping[str, Any] | None, field: str) -> int:
+    """How many records stand in each other's *field*; no more than is counted to judge it."""
+    count = 0
+    while detail is not None and field in detail and count <= CAUSES_MAX:
+        detail = record_from(detail[field]).reason
+        count += 1
+    return count
 
 
 _BUILDERS: Final[dict[int, Callable[[str, Mapping[str, Any]], Exception]]] = {

@@ -17,6 +17,9 @@ from .names import RECORDS
 SCALARS: Final = frozenset((type(None), bool, int, float, str, bytes))
 """The types that msgpack itself writes exactly (an int over 64 bits excepted)."""
 
+# characters; the path of a longer key counts the values of its dict instead.
+_KEY_SHOWN_MAX: Final = 80
+
 _SEQUENCES: Final = frozenset((list, tuple, set, frozenset))
 
 are_scalars: Final = SCALARS.issuperset
@@ -33,7 +36,7 @@ def check(value: Any) -> bool:
 
 
 def _check(value: Any, depth: int, budget: list[int]) -> bool:
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     parts: Iterable[Any] = ()
     plain = False
     if kind in SCALARS:
@@ -96,7 +99,7 @@ def _locate(value: Any, path: str, above: list[Any]) -> tuple[str, str] | None:
 
 def _reason(value: Any, above: list[Any]) -> str | None:
     """Why *value* cannot be written, leaving aside what it holds."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is str:
         try:
             value.encode()
@@ -121,7 +124,7 @@ def _reason(value: Any, above: list[Any]) -> str | None:
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     """What *value* holds, each with its step of the path."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is list or kind is tuple:
         for place, part in enumerate(value):
             yield f"[{place}]", part
@@ -139,8 +142,8 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _key_step(place: int, key: Any) -> str:
-    if type(key) is str:
+    if type(key) is str and len(key) <= _KEY_SHOWN_MAX:
         return f"[{json.dumps(key)}]"
-    if type(key) in SCALARS:
-        return f"[{key!r}]"
+    if type(key) is int and -(2**63) <= key < 2**64:
+        return f"[{key}]"
     return f".values[{place}]"
