@@ -52,7 +52,9 @@ from .outcomes import (
     UnknownClass,
     UnsendableResult,
 )
-from .records import ErrorRecord, error_from, record_of
+from .raised import record_of
+from .rebuilt import error_from
+from .records import ErrorRecord
 
 __all__ = [
     "ABSENT",

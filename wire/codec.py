@@ -47,7 +47,7 @@ def _write(value: Any) -> Any:
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is tuple:
         return [_TUPLE, *value]
-    writer = WRITERS.get(kind)
+    writer = WRITERS.get(kind)  # pyright: ignore[reportUnknownArgumentType]
     if writer is not None:
         return writer(value)
     if kind is set:

@@ -27,6 +27,9 @@ HASH_COLLISIONS_MAX: Final = 16
 # errors in a chain of `__cause__`; a longer one is cut.
 CAUSES_MAX: Final = 8
 
+# error records in each other: a chain of causes, the last of them a reset with a chain of its own.
+RECORDS_NESTED_MAX: Final = 2 * CAUSES_MAX + 1
+
 # characters of one error's message; what is longer is cut, so that an error always fits a reply.
 ERROR_TEXT_MAX: Final = 16 * 1024
 

@@ -60,11 +60,11 @@ class RecordClass:
         """
         if not self._known.issuperset(fields):
             # Dropped, a field of newer code would be lost for good when older code writes back.
-            raise MalformedRecord(f"{self.name} has no such field here: {sorted(map(str, fields))}")
+            raise MalformedRecord(f"{self.name} has a field that is not known here")
         try:
             return self._read(fields, self.cls)
         except Exception as error:
-            raise MalformedRecord(f"no {self.name}: {type(error).__name__}: {error}") from error
+            raise MalformedRecord(f"no {self.name}: {type(error).__name__}") from error
 
 
 def _nothing(_value: object) -> tuple[()]:
@@ -151,7 +151,7 @@ def record_class(name: object) -> RecordClass:
     Raises:
         UnknownName: there is none in this process.
     """
-    found = _BY_NAME.get(name) if type(name) is str else None
-    if found is None:
-        raise UnknownName(f"class {str(name)[:80]!r} is not registered here")
-    return found
+    if type(name) is not str or name not in _BY_NAME:
+        shown = repr(name[:80]) if type(name) is str else f"of type {type(name).__name__}"
+        raise UnknownName(f"no class {shown} is registered here")
+    return _BY_NAME[name]

@@ -113,7 +113,7 @@ class ObjectReset(Exception):
     def error(self) -> Exception | None:
         """The error that caused the reset, made anew from its record at each look."""
         # Records know the classes of this file, so they can only be reached from inside.
-        from .records import error_from
+        from .rebuilt import error_from
 
         return None if self.record is None else error_from(self.record)
 
