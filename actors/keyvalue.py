@@ -5,15 +5,17 @@ so changing them later has no effect (KV-10).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..wire import ABSENT, decode, encode
+from ..wire import ABSENT, Absent, decode, encode
 from .layers import Layers
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
 
 __all__ = ["KeyValue"]
+
+T = TypeVar("T")
 
 
 class KeyValue:
@@ -23,8 +25,12 @@ class KeyValue:
         self._incarnation = incarnation
         self._layers = layers
 
+    @overload
+    def get(self, key: str, default: Absent | None = None) -> Any: ...
+    @overload
+    def get(self, key: str, default: T) -> T: ...
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value under *key*, or *default*.
+        """Return the value under *key*, or *default*, whose type the value is taken to have.
 
         Raises:
             StorageFailed: it could not be read. Nothing changed; reading again may work.

@@ -7,9 +7,9 @@ Values are encoded at the call, so changing them later has no effect (KV-10).
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..wire import ABSENT
+from ..wire import ABSENT, Absent
 from .errors import TransactionOver
 from .keyvalue import KeyValue
 from .layers import Layer, Layers
@@ -44,6 +44,10 @@ class Storage:
         self._layers = layers
         self.kv = KeyValue(incarnation, layers)
 
+    @overload
+    def get(self, key: str, default: Absent | None = None) -> Ready[Any]: ...
+    @overload
+    def get(self, key: str, default: T) -> Ready[T]: ...
     def get(self, key: str, default: Any = None) -> Ready[Any]:
         """As `KeyValue.get`."""
         return Ready(self.kv.get(key, default))

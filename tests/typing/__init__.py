@@ -1,0 +1,1 @@
+"""What users' checkers see: read by mypy and pyright, never run."""
