@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 import trio
 
@@ -252,12 +252,17 @@ class EmbeddedHost:
 
     def _told(self, group: BaseExceptionGroup[BaseException]) -> BaseException:
         """Return what to raise for errors of the tasks of this host."""
-        if not isinstance(group, ExceptionGroup):
+        errors = _leaves(group)
+        if not all(isinstance(error, Exception) for error in errors):
             # A keyboard interrupt or the cancellation of a scope around us is among them.
             return group
-        refused = group.subgroup(StoreError)
-        if refused is not None and len(refused.exceptions) == len(group.exceptions) == 1:
-            refusal = refused.exceptions[0]
-            if isinstance(refusal, StoreError):
-                return refusal
-        return HostCrashed(f"{self.path}: {group!r}")
+        if len(errors) == 1 and isinstance(errors[0], StoreError):
+            return errors[0]
+        return HostCrashed(f"{self.path}: {', '.join(repr(error) for error in errors)}")
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    members = cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return [leaf for member in members for leaf in _leaves(member)]

@@ -63,7 +63,11 @@ _MEANINGS: dict[int, tuple[type[StoreError], str]] = {
 }
 
 
-def file_error(path: str, error: sqlite3.Error) -> StoreError:
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What the `sqlite3` module raises; the latter when damaged text stands in SQLite's own message."""
+
+
+def file_error(path: str, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
     """Return what *error* means for the file at *path*."""
     code = primary_code(error)
     if code is None:
@@ -73,7 +77,7 @@ def file_error(path: str, error: sqlite3.Error) -> StoreError:
     return meaning(f"{path}: {words} ({error})")
 
 
-def primary_code(error: sqlite3.Error) -> int | None:
+def primary_code(error: Exception) -> int | None:
     """Return SQLite's primary result code of *error*, or None if it comes from the module."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF

@@ -15,6 +15,7 @@ from pathlib import Path
 from zlib import crc32
 
 from .errors import (
+    DATABASE_ERRORS,
     HostFileCorrupt,
     HostFileFailed,
     HostFileForeign,
@@ -105,7 +106,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     except BaseException as error:
         if connection is not None:
             connection.close()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, DATABASE_ERRORS):
             raise file_error(str(path), error) from error
         raise
     return connection
@@ -116,7 +117,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
-    except sqlite3.Error as error:
+    except DATABASE_ERRORS as error:
         raise file_error(str(path), error) from error
     return connection
 
@@ -169,11 +170,15 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if (level := _pragma(connection, "synchronous")) != 2:
         raise StoreError(f"{path}: SQLite syncs at level {level}, not FULL; committed needs it")
     connection.execute("BEGIN IMMEDIATE")
-    if not is_ours:
+    if is_ours:
+        # Only a write tells that a file is read-only; taken back, it writes nothing.
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("ROLLBACK")
+    else:
         # Identity and tables come in one transaction: a crash leaves an empty file or a whole one.
         for statement in _SCHEMA:
             connection.execute(statement)
-    connection.execute("COMMIT")
+        connection.execute("COMMIT")
     if is_ours and path.stat().st_size <= CHECKED_BYTES_MAX:
         check_content(connection, path)
 

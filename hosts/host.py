@@ -4,12 +4,14 @@ The same class runs under the embedded host and in a world; only its ports diffe
 """
 
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from itertools import count
 from typing import Literal
 
 import trio
 
 from ..actors import (
+    INCARNATION,
     Address,
     AlarmEnd,
     AlarmInfo,
@@ -162,7 +164,9 @@ class Host:
             cls, address, self._number(address), self.ports, self._ended, self.alarms.changed
         )
         self.incarnations[address] = incarnation
-        self._nursery.start_soon(incarnation.run)
+        context = copy_context()
+        context.run(INCARNATION.set, incarnation)
+        context.run(self._nursery.start_soon, incarnation.run)
         self._look_later(incarnation)
         return incarnation
 
@@ -179,6 +183,13 @@ class Host:
         incarnation.evict()
         return True
 
+    def replace(self, address: Address) -> None:
+        """Forget the incarnation of *address* without stopping it: the next request starts another.
+
+        The old one runs on and is refused at storage, by its epoch (ID-10).
+        """
+        self.incarnations.pop(address, None)
+
     def reset_all(self, error: Exception) -> None:
         """Reset every incarnation: all callers in flight get *error* as `ObjectReset`."""
         for incarnation in list(self.incarnations.values()):
@@ -190,6 +201,8 @@ class Host:
         self.alarms.stop()
         for incarnation in list(self.incarnations.values()):
             incarnation.crash(reason)
+        if self._nursery is not None:
+            self._nursery.cancel_scope.cancel()
 
     def stop_accepting(self) -> None:
         """No further object is started and no alarm rings; those that run go on."""

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import attrs
 
 from ..wire import Address, WireError, decode
-from .errors import HostFileCorrupt, HostFileForeign, HostFileMissing, file_error
+from .errors import DATABASE_ERRORS, HostFileCorrupt, HostFileForeign, HostFileMissing, file_error
 from .fileformat import alarm_sum, check_format, check_path, entry_sum, seed_sum
 from .filelock import is_held
 
@@ -105,7 +105,7 @@ def inspect_file(path: Path | str) -> Inspection:
             if not check_format(connection, file):
                 raise HostFileForeign(f"{file}: holds nothing; it is no host's file, or not yet")
             return Inspection(path=str(path), is_open=is_open, objects=_objects(connection, file))
-    except sqlite3.Error as error:
+    except DATABASE_ERRORS as error:
         raise file_error(str(file), error) from error
 
 

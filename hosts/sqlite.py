@@ -4,7 +4,6 @@ Reads are made in the trio thread, by a connection of its own over which the com
 laid; writes go to the thread of `writer.py`. So nothing waits for the disk but the output gates.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import trio
 
 from ..actors import Commit, StorageFailed
 from ..wire import Absent, Address
-from .errors import HostFileCorrupt, StoreError, file_error
+from .errors import DATABASE_ERRORS, HostFileCorrupt, StoreError, file_error
 from .fileformat import (
     alarm_sum,
     check_path,
@@ -153,7 +152,7 @@ class SqliteStore:
         """
         try:
             return self._reader.execute(sql, parameters).fetchall()
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             raise file_error(str(self.path), error) from error
 
     def _ended(self, outcomes: list[Outcome]) -> None:

@@ -21,7 +21,7 @@ import trio
 from ..actors import Commit
 from ..wire import Absent
 from .errors import CommitFailed, CommitUncertain, file_error, primary_code
-from .fileformat import alarm_sum, entry_sum
+from .fileformat import FORMAT, alarm_sum, entry_sum
 from .overlay import Overlay
 
 GROUP_COMMITS_MAX = 512
@@ -115,7 +115,7 @@ class GroupWriter:
             self._token.run_sync_soon(self._ended, outcomes)
 
     def _write(self, group: list[Job]) -> list[Outcome]:
-        if all(job.epoch > job.overlay.failed_epoch for job in group):
+        if len(group) > 1 and all(job.epoch > job.overlay.failed_epoch for job in group):
             error = self._transaction(group)
             if error is None:
                 return [(job, None) for job in group]
@@ -201,7 +201,7 @@ class GroupWriter:
         """Write a transaction over the frames of a doubtful one, so that no recovery finds them."""
         with contextlib.suppress(sqlite3.Error):
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.execute("PRAGMA user_version = 1")
+            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._connection.execute("COMMIT")
         self._roll_back()
 

@@ -1,1 +1,83 @@
-"""sim"""
+"""The same hosts under a seed: worlds, choices, faults, properties, exploration, replay."""
+
+from .choices import Choices, Deviation, Option, Ordinary, Recorded, Site, Source
+from .faults import (
+    AlarmLate,
+    AlarmTwice,
+    AmbiguousCommit,
+    ClockJump,
+    ClockSkew,
+    CorruptReply,
+    CorruptRequest,
+    Crash,
+    DuplicateRequest,
+    Evict,
+    FailConstructor,
+    FailRead,
+    FailWrite,
+    Fault,
+    KillProgram,
+    LoseReply,
+    LoseRequest,
+    Partition,
+    SlowDisk,
+    StaleIncarnation,
+    Swap,
+    every_fault,
+)
+from .ledger import Entry, Ledger
+from .machine import Machine
+from .properties import Property, always, at_rest, eventually, sometimes
+from .run import Job, RunResult, run_once
+from .scenario import Scenario, scenario
+from .trace import Row, Trace
+from .world import Failure, World
+
+__all__ = [
+    "AlarmLate",
+    "AlarmTwice",
+    "AmbiguousCommit",
+    "Choices",
+    "ClockJump",
+    "ClockSkew",
+    "CorruptReply",
+    "CorruptRequest",
+    "Crash",
+    "Deviation",
+    "DuplicateRequest",
+    "Entry",
+    "Evict",
+    "FailConstructor",
+    "FailRead",
+    "FailWrite",
+    "Failure",
+    "Fault",
+    "Job",
+    "KillProgram",
+    "Ledger",
+    "LoseReply",
+    "LoseRequest",
+    "Machine",
+    "Option",
+    "Ordinary",
+    "Partition",
+    "Property",
+    "Recorded",
+    "Row",
+    "RunResult",
+    "Scenario",
+    "Site",
+    "SlowDisk",
+    "Source",
+    "StaleIncarnation",
+    "Swap",
+    "Trace",
+    "World",
+    "always",
+    "at_rest",
+    "eventually",
+    "every_fault",
+    "run_once",
+    "scenario",
+    "sometimes",
+]

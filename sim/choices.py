@@ -89,7 +89,7 @@ class Source(Protocol):
 class Choices:
     """The choices of one run: sites, and what deviated so far."""
 
-    __slots__ = ("_left", "_sites", "_source", "budget", "deviations", "log", "struck", "unknown")
+    __slots__ = ("_left", "_sites", "_source", "_stopped", "budget", "deviations", "log", "struck", "unknown")
 
     def __init__(self, source: Source, budget: list[float], *, log: bool = False) -> None:
         """Begin.
@@ -102,6 +102,7 @@ class Choices:
         self._source = source
         self._sites: dict[tuple[str, str], Site] = {}
         self._left = source.gap()
+        self._stopped = False
         self.budget = budget
         self.struck = [0] * len(budget)
         self.deviations: list[Deviation] = []
@@ -116,6 +117,8 @@ class Choices:
         """Make a site."""
         site = Site(kind, subject, options)
         self._sites[kind, subject] = site
+        if self._stopped:
+            return site
         site.planned = self._source.planned(kind, subject)
         site.rate = self._source.rate(site) if options else 0.0
         return site
@@ -160,6 +163,13 @@ class Choices:
             Deviation(site.name(site.count), option.name, option.sentence.format(n=site.count))
         )
         return option.name
+
+    def stop(self) -> None:
+        """From here on every choice is ordinary."""
+        self._stopped = True
+        self._left = inf
+        for site in self._sites.values():
+            site.planned = None
 
     def sites(self) -> Iterable[Site]:
         """Yield all sites, in the order they were first touched."""

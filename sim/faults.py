@@ -404,4 +404,29 @@ def options_at(plan: tuple[Fault, ...], subject: Subject) -> tuple[Option, ...]:
 
 def every_fault() -> tuple[Fault, ...]:
     """Return one of each kind of fault, everywhere and without bound."""
-    return tuple(kind() for kind in Fault.__subclasses__())
+    return tuple(kind() for kind in KINDS)
+
+
+KINDS: tuple[type[Fault], ...] = (
+    LoseRequest,
+    DuplicateRequest,
+    CorruptRequest,
+    LoseReply,
+    CorruptReply,
+    Crash,
+    FailWrite,
+    AmbiguousCommit,
+    SlowDisk,
+    FailRead,
+    Evict,
+    FailConstructor,
+    Swap,
+    StaleIncarnation,
+    AlarmLate,
+    AlarmTwice,
+    ClockSkew,
+    ClockJump,
+    Partition,
+    KillProgram,
+)
+"""Every kind of fault, in the order in which plans are drawn from it."""

@@ -79,11 +79,13 @@ class Guest(Protocol):
 class Timer:
     """An event at an instant, which may be taken back."""
 
-    __slots__ = ("_action", "label")
+    __slots__ = ("_action", "daemon", "label")
 
     def __init__(self, action: Any, label: str) -> None:
         self._action = action
         self.label = label
+        self.daemon = False
+        """Whether a world that has nothing else to do is at rest."""
 
     def cancel(self) -> None:
         """Take it back."""
@@ -108,6 +110,7 @@ class Kernel(trio.abc.Clock):
         self.ending: list[Ending] = []
         self._waiting: list[Ending] = []
         self.dead = False
+        self.settling = False
         self._now_s = 0.0
         self._base_us = 0
         self._stack: list[deque[Event]] = []
@@ -146,6 +149,7 @@ class Kernel(trio.abc.Clock):
         self._behind.clear()
         self._heap.clear()
         self.dead = False
+        self.settling = False
 
     # ---- scheduling
 
@@ -161,6 +165,10 @@ class Kernel(trio.abc.Clock):
     def push(self, events: "deque[Event]") -> None:
         """Let *events* happen next, before what older turns made."""
         self._stack.append(events)
+
+    def run_task(self, task: Any) -> None:
+        """Let a task run whose wake was held back."""
+        self._runner.runq.append(task)
 
     def seconds(self, time_us: int) -> float:
         """Return virtual *time_us* on the clock that trio sees."""
@@ -254,6 +262,10 @@ class Kernel(trio.abc.Clock):
         heap = self._heap
         while heap and getattr(heap[0][2], "_action", heap) is None:
             heappop(heap)
+        if self.settling and deadline == math.inf and self._is_at_rest():
+            assert self._guest is not None
+            self._guest.quiet()
+            return None
         # Deadlines of trio's own go first: trio wakes them all in one batch, and an event that woke
         # a task in the same batch could be overtaken.
         if heap and (deadline == math.inf or heap[0][0] < self.microseconds(deadline)):
@@ -267,6 +279,12 @@ class Kernel(trio.abc.Clock):
         assert self._guest is not None
         self._guest.quiet()
         return None
+
+    def _is_at_rest(self) -> bool:
+        return all(
+            isinstance(event, Timer) and (event.daemon or event._action is None)
+            for _, _, event in self._heap
+        )
 
     def _move(self, time_us: int) -> None:
         if time_us != self.now_us:

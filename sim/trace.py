@@ -69,6 +69,11 @@ class Trace:
             for watch in watchers:
                 watch(row)
 
+    @property
+    def now_us(self) -> int:
+        """Virtual microseconds."""
+        return self._kernel.now_us
+
     def digest(self) -> str:
         """Return the hash of everything so far, 64 hex digits."""
         self._flush()

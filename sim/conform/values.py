@@ -13,9 +13,20 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from ...wire import ABSENT, register
-from .promises import Promise
+from .promises import Promise, Thrown
 
-__all__ = ["Date", "JsMap", "JsSet", "Uncloneable", "UnknownNotation", "add", "decode", "encode"]
+__all__ = [
+    "Date",
+    "JsError",
+    "JsMap",
+    "JsSet",
+    "Uncloneable",
+    "UnknownNotation",
+    "add",
+    "decode",
+    "encode",
+    "encode_error",
+]
 
 Notation: TypeAlias = Any
 Value: TypeAlias = Any
@@ -92,6 +103,30 @@ class Hole:
     """A missing element of an array."""
 
 
+@register(name="js.Error")
+@attrs.frozen
+class JsError:
+    """An error object.
+
+    Attributes:
+        kind: its class, as far as the observer has that class.
+        message: its message.
+        name: its name, if it is not that of the class.
+        own_name: whether the name is an own property.
+        props: all other own properties.
+    """
+
+    kind: str
+    message: str
+    name: str | None = None
+    own_name: bool = False
+    props: dict[str, Value] = attrs.field(factory=dict[str, Value])
+
+    def having(self, **props: Value) -> "JsError":
+        """The same error with further own properties."""
+        return attrs.evolve(self, props={**self.props, **props})
+
+
 @attrs.frozen
 class Uncloneable:
     """A value that can be neither stored nor sent; `text` is how JavaScript names it."""
@@ -133,6 +168,34 @@ def decode(notation: Notation, scope: Scope, now_ms: Callable[[], int]) -> Value
     raise UnknownNotation(f"the kind of value {kind!r} is not interpreted")
 
 
+def make_error(spec: Notation, read: Callable[[Notation], Value]) -> JsError:
+    """The error that `throw` is given, as its thrower sees it (harness, makeError).
+
+    Raises:
+        UnknownNotation: a type, a cause or members that are not interpreted.
+    """
+    kind = spec.get("type", "Error")
+    if kind not in _ERROR_CLASSES or "cause" in spec or "errors" in spec:
+        raise UnknownNotation(f"an error of type {kind!r} is not interpreted")
+    cls, name = _ERROR_CLASSES[kind]
+    props = {key: read(value) for key, value in spec.get("props", {}).items()}
+    own_name = "name" in spec or kind == "subclass-own-name"
+    return JsError(cls, spec.get("message", ""), spec.get("name", name), own_name, props)
+
+
+_ERROR_CLASSES: Final[dict[str, tuple[str, str | None]]] = {
+    **{
+        name: (name, None)
+        for name in (
+            "Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError", "URIError",
+        )
+    },
+    "subclass": ("MyError", "Error"),
+    "subclass-own-name": ("NamedError", "NamedError"),
+    "subclass-proto-name": ("ProtoNamedError", "ProtoNamedError"),
+}  # fmt: skip
+
+
 def _bytes(notation: Notation, _read: Callable[[Notation], Value]) -> Bytes:
     return Bytes(notation.get("t", "Uint8Array"), bytes.fromhex(notation["v"]))
 
@@ -143,6 +206,7 @@ def _utf16(notation: Notation, _read: Callable[[Notation], Value]) -> str:
 
 _LITERALS: Final[dict[str, Callable[[Notation, Callable[[Notation], Value]], Value]]] = {
     "undefined": lambda _n, _r: ABSENT,
+    "error": lambda n, r: make_error(n, r),
     "bigint": lambda n, _r: BigInt(n["v"]),
     "date": lambda n, _r: Date(n["v"]),
     "invalid-date": lambda _n, _r: Date(None),
@@ -194,7 +258,8 @@ def _either(a: Value, b: Callable[[], Value]) -> Value:
 def _property(of: Value, name: str) -> Value:
     if of is ABSENT or of is None:
         shown = "undefined" if of is ABSENT else "null"
-        raise LookupError(f"Cannot read properties of {shown} (reading '{name}')")
+        message = f"Cannot read properties of {shown} (reading '{name}')"
+        raise Thrown(JsError("TypeError", message))
     if isinstance(of, JsMap):
         return len(of.pairs) if name == "size" else ABSENT
     if isinstance(of, JsSet):
@@ -261,6 +326,8 @@ def _encode_special(value: Value, show: Callable[[Value], Notation]) -> Notation
         return _encode_bytes(value)
     if isinstance(value, RegExp):
         return {"$": "regexp", "source": value.source, "flags": value.flags}
+    if isinstance(value, JsError):
+        return {"$": "error", **_error_members(value, show, str)}
     if isinstance(value, Boxed):
         return {"$": "boxed", "v": show(value.value)}
     if isinstance(value, Hole):
@@ -278,3 +345,34 @@ def _encode_bytes(value: Bytes) -> Notation:
     if buffer:
         return {"$": "buffer", "v": value.data.hex()}
     return {"$": "bytes", "t": value.view, "v": value.data.hex()}
+
+
+_DOM_CODES: Final = {"DataCloneError": 25, "AbortError": 20}
+
+
+def encode_error(value: Value, norm: Callable[[str], str] = str) -> Notation:
+    """The notation of a thrown *value* as its catcher sees it (harness, encodeError).
+
+    Raises:
+        UnknownNotation: as `encode`.
+    """
+    if not isinstance(value, JsError):
+        return {"nonError": encode(value, norm)}
+    return _error_members(value, lambda part: encode(part, norm), norm)
+
+
+def _error_members(
+    error: JsError, show: Callable[[Value], Notation], norm: Callable[[str], str]
+) -> dict[str, Notation]:
+    name = error.kind if error.name is None else error.name
+    members: dict[str, Notation] = {
+        "name": name, "message": norm(error.message), "class": error.kind,
+    }  # fmt: skip
+    if error.kind == "DOMException":
+        members["code"] = _DOM_CODES.get(name, 0)
+        return members
+    if error.own_name:
+        members["ownName"] = True
+    if error.props:
+        members["props"] = {key: show(part) for key, part in error.props.items()}
+    return members

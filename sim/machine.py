@@ -1,0 +1,188 @@
+"""One simulated host: a `Host` over simulated ports, which can crash, be swapped, and start again."""
+
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import trio
+
+from ..actors import Address, DurableObject, Incarnation, Ports
+from ..hosts import Host
+from .disk import DiskStore
+from .faults import Subject
+from .kernel import Timer
+
+if TYPE_CHECKING:
+    from .network import Message
+    from .world import World
+
+__all__ = ["EPOCH_US", "Machine"]
+
+EPOCH_US = 1_767_225_600_000_000
+"""Virtual time 0 on a right wall clock: 2026-01-01 00:00 UTC, in microseconds since 1970."""
+
+MINUTE_US = 60_000_000
+
+
+class HostClock:
+    """The `Clock` of one machine: trio's virtual time, and a wall clock that may be wrong."""
+
+    __slots__ = ("_machine", "_world")
+
+    def __init__(self, machine: "Machine") -> None:
+        self._machine = machine
+        self._world = machine.world
+
+    def time(self) -> float:
+        """Return virtual seconds."""
+        return self._world.kernel.current_time()
+
+    def wall(self) -> int:
+        """Return microseconds since 1970 UTC, as this machine believes."""
+        return EPOCH_US + self._world.kernel.now_us + self._machine.skew_us
+
+    def call_at(self, time: float, action: Callable[[], None], label: str) -> Timer:
+        """Run *action* at *time*. An alarm may be late or ring twice, by a choice."""
+        world = self._world
+        kernel = world.kernel
+        at_us = kernel.microseconds(time)
+        timer = Timer(action, label)
+        kind, _, owner = label.partition(" of ")
+        if kind == "alarm" and self._machine.alarms_fail:
+            cls, _, name = owner.partition("/")
+            site = world.site(owner, Subject("alarm", cls, name))
+            option = world.choices.choose(site)
+            if option == "60 s late":
+                at_us = max(at_us, kernel.now_us) + MINUTE_US
+            elif option == "twice":
+                kernel.at(max(at_us, kernel.now_us) + 1_000_000, Timer(action, label))
+        timer.daemon = kind == "eviction"
+        kernel.at(at_us, timer)
+        return timer
+
+
+class StreamEntropy:
+    """Random bytes by seed, actor and ordinal: leaving out a deviation does not shift them."""
+
+    __slots__ = ("_counts", "_seed")
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._counts: dict[str, int] = {}
+
+    def draw(self, actor: str, count: int) -> bytes:
+        """Return the next *count* bytes of *actor*."""
+        number = self._counts[actor] = self._counts.get(actor, 0) + 1
+        drawn = b""
+        while len(drawn) < count:
+            drawn += sha256(f"{self._seed}/{actor}/{number}/{len(drawn)}".encode()).digest()
+        return drawn[:count]
+
+
+class WorldProbe:
+    """The `Probe` of a world: the trace, and what each object runs at the moment."""
+
+    __slots__ = ("_running", "_trace")
+
+    def __init__(self, world: "World") -> None:
+        self._trace = world.trace
+        self._running = world.running
+
+    def event(self, kind: str, actor: str, incarnation: int, *detail: object) -> None:
+        """Note the event; errors by their class only."""
+        if kind == "begin":
+            cls, _, name = actor.partition("/")
+            self._running[Address(cls, name)] = str(detail[0])
+        self._trace.add(kind, actor, incarnation, *map(_plain, detail))
+
+
+def _plain(value: object) -> object:
+    return type(value).__name__ if isinstance(value, BaseException) else value
+
+
+class WorldTurns:
+    """The `Turns` of a world: the kernel knows when a step has ended."""
+
+    __slots__ = ("_kernel",)
+
+    def __init__(self, world: "World") -> None:
+        self._kernel = world.kernel
+
+    def at_end(self, incarnation: Incarnation) -> None:
+        """End its turn after the step."""
+        self._kernel.ending.append(incarnation)
+
+
+class Machine:
+    """A place where objects run, by name."""
+
+    def __init__(
+        self, world: "World", name: str, versions: tuple[tuple[type[DurableObject], ...], ...]
+    ) -> None:
+        """Make it; `start` turns it on.
+
+        Args:
+            world: where it stands.
+            name: in traces and sentences.
+            versions: the classes of each code version; the first is deployed, a swap changes over
+                to the next, and back.
+        """
+        self.world = world
+        self.name = name
+        self.versions = versions
+        self.version = 0
+        self.generation = 0
+        self.skew_us = 0
+        self.extra: list[type[DurableObject]] = []
+        self.reads_fail = world.may("read")
+        self.alarms_fail = world.may("alarm")
+        self._clock = HostClock(self)
+        self.host = self._make()
+
+    def _make(self) -> Host:
+        world = self.world
+        ports = Ports(
+            clock=self._clock,
+            entropy=world.entropy,
+            store=DiskStore(self, world.disk),
+            transport=world.network,
+            turns=WorldTurns(world),
+            probe=WorldProbe(world),
+            version=f"v{self.version + 1}",
+            env=world.env,
+        )
+        classes: Iterable[type[DurableObject]] = (*self.versions[self.version], *self.extra)
+        return Host(self.name, ports, classes, numbers=world.number, find=world.incarnation)
+
+    def start(self) -> None:
+        """Turn it on; its alarms are those of the disk."""
+        world = self.world
+        if world.may("clock"):
+            option = world.choices.choose(world.site(self.name, Subject("clock", self.name)))
+            self.skew_us = {"60 s ahead": MINUTE_US, "60 s behind": -MINUTE_US}.get(option or "", 0)
+        world.trace.add("up", self.name, 0, self.version + 1)
+        world.spawn(self.name, self.host.run)
+
+    def receive(self, data: bytes, message: "Message") -> None:
+        """Take in a request."""
+        self.host.receive(data, message)
+
+    def crash(self, reason: str) -> None:
+        """Everything here is dead at once; it starts again at once, with what the disk has."""
+        world = self.world
+        world.trace.add("crash", self.name, 0)
+        self.generation += 1
+        old = self.host
+        self.host = self._make()
+        old.crash(reason)
+        world.bury(old)
+        self.start()
+
+    def swap(self) -> None:
+        """Change over to the next version of the code: every object restarts."""
+        self.version = (self.version + 1) % len(self.versions)
+        self.world.trace.add("swap", self.name, 0, self.version + 1)
+        self.crash("the code was swapped")
+
+

@@ -1,0 +1,129 @@
+"""What must hold: always, sometimes, eventually, at rest.
+
+A property is incremental: it keeps a state of its own, sees each event of its kinds once, and is
+asked whether it holds. It never reads everything again after each commit.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from .trace import Row
+
+if TYPE_CHECKING:
+    from .world import World
+
+__all__ = ["Property", "always", "at_rest", "eventually", "sometimes"]
+
+S = TypeVar("S")
+When = Literal["always", "sometimes", "eventually", "at_rest"]
+
+EFFECTS = ("commit", "effect")
+"""After these kinds of events an `always` of a plain function is asked."""
+
+
+class Property(Generic[S]):
+    """One thing that must hold. Subclass it, or use the decorators for a plain function.
+
+    Attributes:
+        name: how verdicts call it.
+        when: "always": asked after each event of its kinds. "sometimes": must be true at one of
+            them in at least one run of a batch. "eventually": asked when faults have ended and all
+            has settled. "at_rest": asked when nothing is scheduled any more.
+        kinds: of the events it sees (`docs/trace.md`).
+    """
+
+    name: str = ""
+    when: When = "always"
+    kinds: tuple[str, ...] = EFFECTS
+
+    def init(self) -> S:
+        """Return the state at the beginning of a run."""
+        raise NotImplementedError
+
+    def observe(self, state: S, event: Row) -> S:
+        """Return the state after *event*."""
+        del event
+        return state
+
+    def holds(self, state: S, world: "World") -> bool:
+        """Whether it holds now. An AssertionError says why not."""
+        raise NotImplementedError
+
+
+class FunctionProperty(Property[None]):
+    """A property that is a function of the world."""
+
+    def __init__(self, check: Callable[["World"], Any], when: When) -> None:
+        self.name = check.__name__
+        self.when = when
+        self.__doc__ = check.__doc__
+        self._check = check
+
+    def init(self) -> None:
+        """No state."""
+
+    def holds(self, state: None, world: "World") -> bool:
+        """Ask the function: False and AssertionError mean no, everything else yes."""
+        answer = self._check(world)
+        return bool(answer) if self.when == "sometimes" else answer is not False
+
+
+def always(check: Callable[["World"], Any]) -> FunctionProperty:
+    """Make a property of *check*: it must hold after every commit and external effect."""
+    return FunctionProperty(check, "always")
+
+
+def sometimes(check: Callable[["World"], Any]) -> FunctionProperty:
+    """Make a property of *check*: some run of a batch must reach a state where it is true."""
+    return FunctionProperty(check, "sometimes")
+
+
+def eventually(check: Callable[["World"], Any]) -> FunctionProperty:
+    """Make a property of *check*: it must hold once faults have ended and all has settled."""
+    return FunctionProperty(check, "eventually")
+
+
+def at_rest(check: Callable[["World"], Any]) -> FunctionProperty:
+    """Make a property of *check*: it must hold when nothing is scheduled any more."""
+    return FunctionProperty(check, "at_rest")
+
+
+class Watch:
+    """The properties of one run, attached to its trace."""
+
+    def __init__(self, properties: tuple[Property[Any], ...], world: "World") -> None:
+        self._world = world
+        self._states: dict[str, Any] = {}
+        self._properties = properties
+        self.reached: dict[str, bool] = {}
+        for each in properties:
+            self._states[each.name] = each.init()
+            if each.when == "sometimes":
+                self.reached[each.name] = False
+            for kind in each.kinds:
+                world.trace.watchers.setdefault(kind, []).append(self._watcher(each))
+
+    def _watcher(self, each: Property[Any]) -> Callable[[Row], None]:
+        def watch(row: Row) -> None:
+            self._states[each.name] = each.observe(self._states[each.name], row)
+            if each.when in ("always", "sometimes"):
+                self._ask(each)
+
+        return watch
+
+    def settle(self) -> None:
+        """The run is at its end: ask what is asked there."""
+        for each in self._properties:
+            if each.when != "sometimes" or not self.reached[each.name]:
+                self._ask(each)
+
+    def _ask(self, each: Property[Any]) -> None:
+        try:
+            holds = each.holds(self._states[each.name], self._world)
+            message = (each.__doc__ or each.name).strip().partition("\n")[0]
+        except AssertionError as error:
+            holds, message = False, str(error) or (each.__doc__ or each.name).strip()
+        if each.when == "sometimes":
+            self.reached[each.name] = self.reached[each.name] or bool(holds)
+        elif not holds:
+            self._world.fail(each.name, message.partition("\n")[0])

@@ -1,0 +1,162 @@
+"""One run: a scenario in a world of its own, and what it says at the end."""
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from time import perf_counter
+from typing import Any
+
+import attrs
+import trio
+
+from .choices import Choices, Deviation, Source
+from .kernel import Kernel
+from .properties import Watch
+from .scenario import Scenario
+from .trace import Row
+from .trio_order import deterministic_order
+from .world import Failure, World
+
+__all__ = ["Job", "RunResult", "draw_parameters", "run_jobs", "run_once"]
+
+KEEP_ROWS = 20_000
+"""Trace rows kept of a run: enough for every chart, and bounded for the longest."""
+
+
+@attrs.frozen(kw_only=True)
+class Job:
+    """What to run.
+
+    Attributes:
+        scenario: which.
+        seed: of the entropy.
+        source: of the choices.
+        parameters: drawn by the seed if None.
+        log: keep the name and options of every choice.
+        keep: trace rows to keep.
+    """
+
+    scenario: Scenario
+    seed: int
+    source: Source
+    parameters: Mapping[str, Any] | None = None
+    log: bool = False
+    keep: int = KEEP_ROWS
+
+
+@attrs.frozen(kw_only=True)
+class RunResult:
+    """What one run says.
+
+    Attributes:
+        parameters: with which it ran.
+        failures: what did not hold, in the order found.
+        deviations: every choice that was not ordinary, in order.
+        unknown: planned deviations whose option was not there.
+        unused: planned deviations whose choice was never made: see `Job.source`.
+        digest: of the trace.
+        events: how many rows the trace had.
+        virtual_seconds, wall_seconds: how long it took, there and here.
+        faults: how often each fault of the plan struck, in plan order.
+        sometimes: whether each `sometimes` was reached.
+        log: every choice, if asked for.
+        rows: the last rows of the trace.
+    """
+
+    scenario: Scenario
+    seed: int
+    parameters: Mapping[str, Any]
+    failures: tuple[Failure, ...]
+    deviations: tuple[Deviation, ...]
+    unknown: tuple[str, ...]
+    digest: str
+    events: int
+    virtual_seconds: float
+    wall_seconds: float
+    faults: tuple[int, ...]
+    sometimes: Mapping[str, bool]
+    log: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything held."""
+        return not self.failures
+
+
+def draw_parameters(scenario: Scenario, seed: int) -> dict[str, Any]:
+    """Return one value for each parameter of *scenario*, by *seed*."""
+    drawn: dict[str, Any] = {}
+    for name, values in scenario.parameters.items():
+        number = int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8])
+        drawn[name] = values[number % len(values)]
+    return drawn
+
+
+async def run_job(kernel: Kernel, job: Job) -> RunResult:
+    """Run *job* in the trio run that *kernel* is the clock of."""
+    scenario = job.scenario
+    if job.parameters is None:
+        parameters = draw_parameters(scenario, job.seed)
+    else:
+        parameters = dict(job.parameters)
+    plan = scenario.faults
+    choices = Choices(job.source, [fault.at_most for fault in plan], log=job.log)
+    world = World(kernel, choices, plan, seed=job.seed, keep=job.keep)
+    watch = Watch(scenario.properties, world)
+    began = perf_counter()
+    kernel.attach(world)
+    try:
+        await world.live(lambda: scenario(world, **parameters))
+        if world.error is None:
+            watch.settle()
+    finally:
+        kernel.detach()
+    if isinstance(world.error, KeyboardInterrupt):
+        raise world.error
+    if world.error is not None:
+        world.fail("world", f"{type(world.error).__name__}: {world.error}")
+    return RunResult(
+        scenario=scenario,
+        seed=job.seed,
+        parameters=parameters,
+        failures=tuple(world.failures),
+        deviations=tuple(choices.deviations),
+        unknown=tuple(choices.unknown),
+        digest=world.trace.digest(),
+        events=world.trace.count,
+        virtual_seconds=world.now_s,
+        wall_seconds=perf_counter() - began,
+        faults=tuple(choices.struck),
+        sometimes=dict(watch.reached),
+        log=tuple(choices.log or ()),
+        rows=tuple(world.trace.rows),
+    )
+
+
+def run_jobs(following: Callable[[RunResult | None], Job | None]) -> None:
+    """Run jobs one after another in one trio run: *following* gets each result, gives the next."""
+    kernel = Kernel()
+
+    async def main() -> None:
+        job = following(None)
+        while job is not None:
+            job = following(await run_job(kernel, job))
+
+    with deterministic_order(kernel):
+        trio.run(main, clock=kernel)
+
+
+def run_once(job: Job) -> RunResult:
+    """Run one job."""
+    results: list[RunResult] = []
+
+    def following(result: RunResult | None) -> Job | None:
+        if result is None:
+            return job
+        results.append(result)
+        return None
+
+    run_jobs(following)
+    return results[0]
+
+
