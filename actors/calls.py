@@ -37,7 +37,7 @@ class Call(Pending):
     __slots__ = ("deadline", "id", "stub")
 
     def __init__(self, owner: Owner, stub: "Stub", number: int, deadline: float) -> None:
-        super().__init__(owner)
+        Pending.__init__(self, owner)
         self.id = number
         self.stub = stub
         self.deadline = deadline
@@ -128,7 +128,8 @@ class Calls:
         address = stub.address
         envelope = Envelope(
             number, self.name, stub._number, stub._order + 1, stub._incarnation, address.kind,
-            address.name, method, args, kwargs, int((now + seconds) * 1_000_000), self._version,
+            address.name, method, args, kwargs, self._clock.wall() + int(seconds * 1_000_000),
+            self._version,
         )  # fmt: skip
         data = encode_envelope(envelope)
         stub._order += 1

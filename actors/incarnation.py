@@ -29,12 +29,13 @@ from ..wire import (
     record_of,
 )
 from .calls import Calls
+from .fleeting import FleetingStore
 from .gate import SCOPE, InputGate, Section
 from .layers import Layers
 from .limits import SECTION_S_MAX
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects
-from .pending import Pending
+from .pending import Pending, Sleep
 from .ports import Commit, Origin, Ports, Timer
 from .ready import DONE
 from .request import AlarmEnd, AlarmRun, MethodCall, Request
@@ -79,7 +80,7 @@ class Incarnation:
         self.ports = ports
         self.alive = True
         self.requests: dict[int, Request] = {}
-        self.store = ports.store.open(address)
+        self.store = ports.store.open(address) if cls.is_durable else FleetingStore()
         self._layers = Layers(self.store)
         self.storage = Storage(self, self._layers)
         self.calls = Calls(str(address), self, ports.clock, ports.transport, ports.version)
@@ -171,7 +172,8 @@ class Incarnation:
             error = RuntimeError(str(raised))
         if not self.alive:
             return
-        probe.event("end", self.calls.name, self.number, request.label, request.number, error)
+        kind = None if error is None else type(error).__name__
+        probe.event("end", self.calls.name, self.number, request.label, request.number, kind)
         if isinstance(request, AlarmRun):
             self._alarm_ended(failed=error is not None)
         self.emit(self._answer, request, request.answer(self.number, value, error))
@@ -306,9 +308,10 @@ class Incarnation:
             self.store.commit(commit, partial(self._committed, commit))
 
     def _committed(self, commit: Commit, error: Exception | None) -> None:
-        if error is None and not isinstance(commit.alarm, Absent):
+        alarm = commit.alarm
+        if error is None and not isinstance(alarm, Absent):
             # The alarm is stored even if this incarnation has ended since.
-            self._on_alarm(self.address, commit.alarm)
+            self._on_alarm(self.address, alarm)
         if not self.alive:
             return
         number = commit.number
@@ -407,7 +410,9 @@ class Incarnation:
             await work()
         except Exception as error:
             if self.alive:
-                self.ports.probe.event("left-over failed", self.calls.name, self.number, error)
+                self.ports.probe.event(
+                    "left-over failed", self.calls.name, self.number, type(error).__name__
+                )
 
     def _spawn(
         self, scope: Section | None, work: Callable[..., Awaitable[None]], *arguments: Any
@@ -427,18 +432,15 @@ class Incarnation:
         self.check()
         return instant(self.ports.clock.wall())
 
-    async def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> Sleep:
         """As `DurableObject.sleep`."""
         self.check()
-        pending = Pending(self)
+        sleep = Sleep(self)
         clock = self.ports.clock
-        timer = clock.call_at(
-            clock.time() + seconds, partial(pending.settle, None, None), f"sleep of {self.calls.name}"
+        sleep.timer = clock.call_at(
+            clock.time() + seconds, partial(sleep.settle, None, None), f"sleep of {self.calls.name}"
         )
-        try:
-            await pending
-        finally:
-            timer.cancel()
+        return sleep
 
     def draw(self, count: int) -> bytes:
         """Return random bytes."""
@@ -514,6 +516,8 @@ class Incarnation:
         if self.eviction is not None:
             self.eviction.cancel()
         self.calls.close()
+        if not self.cls.is_durable:
+            self._on_alarm(self.address, None)
         self.store.close()
         self._scope.cancel()
         return requests

@@ -35,7 +35,8 @@ class KeyValue:
         Raises:
             StorageFailed: it could not be read. Nothing changed; reading again may work.
         """
-        self._check()
+        if not self._incarnation.alive:
+            self._incarnation.check()
         if type(key) is not str:
             raise TypeError(f"a key is a str, not {type(key).__name__}: nothing was read")
         data = self._layers.get(key)
@@ -59,23 +60,27 @@ class KeyValue:
         Raises:
             UnsendableValue: it cannot be stored. Nothing was written.
         """
-        self.put_many({key: value}, allow_unconfirmed=allow_unconfirmed, skip_absent=False)
+        if not self._incarnation.alive:
+            self._incarnation.check()
+        if value is ABSENT:
+            raise TypeError(f"ABSENT is no value to store under {key!r}: nothing was written")
+        if type(key) is not str or not key.isascii():
+            _check_key(key)
+        self._layers.top.writes[key] = encode(value)
+        self._incarnation.wrote(confirmed=not allow_unconfirmed)
 
     def put_many(
         self,
         entries: Mapping[str, Any],
         *,
         allow_unconfirmed: bool = False,
-        skip_absent: bool = True,
     ) -> None:
         """Store all of *entries*, or none if one cannot be stored. ABSENT values are skipped."""
         self._check()
         encoded: dict[str, bytes | None] = {}
         for key, value in entries.items():
             if value is ABSENT:
-                if skip_absent:
-                    continue
-                raise TypeError(f"ABSENT is no value to store under {key!r}: nothing was written")
+                continue
             _check_key(key)
             encoded[key] = encode(value)
         if encoded:

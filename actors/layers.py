@@ -49,9 +49,13 @@ class Layers:
 
     def get(self, key: str) -> bytes | None:
         """Return what a reader sees under *key*."""
-        for layer in reversed(self._stack):
-            if key in layer.writes:
-                return layer.writes[key]
+        writes = self.turn.writes
+        if len(self._stack) > 1:
+            for layer in reversed(self._stack):
+                if key in layer.writes:
+                    return layer.writes[key]
+        elif writes and key in writes:
+            return writes[key]
         return None if self._cleared else self._store.get(key)
 
     def scan(self, start: str | None, end: str | None, *, reverse: bool) -> Iterator[tuple[str, bytes]]:
@@ -105,12 +109,11 @@ class Layers:
     def seal(self, number: int) -> Commit | None:
         """Take the writes of the turn as one commit, or None if there are none."""
         turn = self.turn
-        if not turn.writes and not self._cleared and isinstance(turn.alarm, Absent):
+        alarm = turn.alarm
+        if not turn.writes and not self._cleared and alarm is ABSENT:
             return None
-        commit = Commit(
-            number=number, writes=turn.writes, alarm=turn.alarm, clears=self._cleared
-        )
-        if not isinstance(turn.alarm, Absent):
+        commit = Commit(number, turn.writes, alarm, self._cleared)
+        if alarm is not ABSENT:
             self.alarm_hidden = False
         self.turn = self._stack[0] = Layer()
         self._cleared = False

@@ -5,7 +5,7 @@ simulated world meets them with choices. Nothing in `actors/` can tell which.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import attrs
 
@@ -52,21 +52,17 @@ class Entropy(Protocol):
         ...
 
 
-@attrs.frozen(kw_only=True)
-class Commit:
-    """All writes of one turn: one atomic step of one object's storage.
-
-    Attributes:
-        number: counts the commits of an incarnation, from 1.
-        writes: encoded value by key; None deletes the key. Applied after `clears`.
-        alarm: microseconds since 1970 UTC, None for no alarm, ABSENT for no change.
-        clears: everything stored before is dropped first.
-    """
+class Commit(NamedTuple):
+    """All writes of one turn: one atomic step of one object's storage."""
 
     number: int
+    """Counts the commits of an incarnation, from 1."""
     writes: Mapping[str, bytes | None]
+    """Encoded value by key; None deletes the key. Applied after `clears`."""
     alarm: int | None | Absent = ABSENT
+    """Microseconds since 1970 UTC, None for no alarm, ABSENT for no change."""
     clears: bool = False
+    """Whether everything stored before is dropped first."""
 
 
 class ObjectStore(Protocol):

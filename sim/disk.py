@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sortedcontainers import SortedDict
 
 from ..actors import Address, Commit, StorageFailed
-from ..wire import Absent, decode
+from ..wire import ABSENT, Absent, decode
 from .choices import Site
 from .faults import Subject
 
@@ -57,6 +57,14 @@ class Stored:
     def apply(self, commit: Commit) -> tuple[tuple[str, bytes | None, bytes | None], ...]:
         """Make *commit* durable; returns (key, before, after) in the order written."""
         keys = self.keys
+        if len(commit.writes) == 1 and not commit.clears and commit.alarm is ABSENT:
+            ((key, after),) = commit.writes.items()
+            before = keys.get(key)
+            if after is None:
+                keys.pop(key, None)
+            else:
+                keys[key] = after
+            return ((key, before, after),)
         changes: list[tuple[str, bytes | None, bytes | None]] = []
         if commit.clears:
             changes += [(key, before, None) for key, before in keys.items()]
@@ -105,17 +113,18 @@ class Disk:
 class DiskObject:
     """The `ObjectStore` of one incarnation."""
 
-    __slots__ = ("_address", "_epoch", "_machine", "_sites", "_stored", "_world")
+    __slots__ = ("_address", "_epoch", "_machine", "_name", "_sites", "_stored", "_world")
 
     def __init__(self, machine: "Machine", address: Address, stored: Stored) -> None:
         self._machine = machine
         self._world: World = machine.world
         self._address = address
+        self._name = str(address)
         self._stored = stored
         self.catch_up()
         stored.epoch += 1
         self._epoch = stored.epoch
-        self._sites: dict[str, Site] = {}
+        self._sites: dict[object, Site] = {}
 
     def get(self, key: str) -> bytes | None:
         """Read one key."""
@@ -145,10 +154,10 @@ class DiskObject:
         if self._epoch != self._stored.epoch:
             done(self._replaced())
             return
-        method = world.running.get(self._address, "")
+        method = world.running.get(self._name, "")
         site = self._sites.get(method)
         if site is None:
-            site = self._sites[method] = self._new_site(method)
+            site = self._sites[method] = self._new_site(str(method))
         option = world.choices.choose(site)
         if option is None and not self._stored.slow:
             self._apply(commit)
@@ -191,11 +200,11 @@ class DiskObject:
         alarm = commit.alarm
         self._world.trace.add(
             "commit",
-            str(self._address),
+            self._name,
             self._epoch,
             commit.number,
             changes,
-            "same" if isinstance(alarm, Absent) else alarm,
+            "same" if alarm is ABSENT else alarm,
         )
 
     def _view(self) -> Stored:

@@ -83,22 +83,17 @@ class StreamEntropy:
 class WorldProbe:
     """The `Probe` of a world: the trace, and what each object runs at the moment."""
 
-    __slots__ = ("_running", "_trace")
+    __slots__ = ("_add", "_running")
 
     def __init__(self, world: "World") -> None:
-        self._trace = world.trace
+        self._add = world.trace.add
         self._running = world.running
 
     def event(self, kind: str, actor: str, incarnation: int, *detail: object) -> None:
-        """Note the event; errors by their class only."""
+        """Note the event."""
         if kind == "begin":
-            cls, _, name = actor.partition("/")
-            self._running[Address(cls, name)] = str(detail[0])
-        self._trace.add(kind, actor, incarnation, *map(_plain, detail))
-
-
-def _plain(value: object) -> object:
-    return type(value).__name__ if isinstance(value, BaseException) else value
+            self._running[actor] = detail[0]
+        self._add(kind, actor, incarnation, *detail)
 
 
 class WorldTurns:

@@ -111,7 +111,7 @@ class Network:
         if route is None:
             route = self._new_route(envelope)
         message = Message(self, route, envelope, data, calls)
-        world.trace.add("request", caller, 0, envelope.id, envelope.kind, envelope.name, method)
+        world.trace.add("request", caller, 0, envelope.id, envelope.kind, envelope.name, method, data)
         option = world.choices.choose(route.request)
         if option is None and not self._delayed:
             world.kernel.fresh.append(message)

@@ -129,7 +129,7 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
         faults=tuple(choices.struck),
         sometimes=dict(watch.reached),
         log=tuple(choices.log or ()),
-        rows=tuple(world.trace.rows),
+        rows=world.trace.rows,
     )
 
 

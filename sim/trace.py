@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Trace"]
 
-FLUSH_ROWS = 256
-"""Rows hashed at once: hashing each alone costs twice as much."""
+FLUSH_MASK = 0xFF
+"""Rows are hashed 256 at once: hashing each alone costs twice as much."""
 
 
 class Row(NamedTuple):
@@ -43,36 +43,42 @@ class Row(NamedTuple):
 class Trace:
     """The events of one run."""
 
-    __slots__ = ("_hash", "_kernel", "_pending", "count", "rows", "watchers")
+    __slots__ = ("_hash", "_kept", "_kernel", "_pending", "count", "watchers")
 
     def __init__(self, kernel: "Kernel", *, keep: int) -> None:
         """Begin; the last *keep* rows stay readable."""
         self.count = 0
-        self.rows: deque[Row] = deque(maxlen=keep)
+        self._kept: deque[tuple[Any, ...]] = deque(maxlen=keep)
         self.watchers: dict[str, list[Callable[[Row], None]]] = {}
         self._kernel = kernel
-        self._pending: list[Row] = []
+        self._pending: list[tuple[Any, ...]] = []
         self._hash = sha256()
 
     def add(self, kind: str, actor: str, incarnation: int, *detail: Any) -> None:
         """Note an event. Detail must be the same in every process: no addresses, no messages of
         Python's own exceptions."""
         self.count = number = self.count + 1
-        row = Row(number, self._kernel.now_us, kind, actor, incarnation, detail)
-        self.rows.append(row)
-        pending = self._pending
-        pending.append(row)
-        if len(pending) >= FLUSH_ROWS:
+        # A plain tuple: making a Row costs five times as much, and few are ever looked at.
+        row = (number, self._kernel.now_us, kind, actor, incarnation, detail)
+        self._pending.append(row)
+        if not number & FLUSH_MASK:
             self._flush()
-        watchers = self.watchers.get(kind)
-        if watchers is not None:
-            for watch in watchers:
-                watch(row)
+        watchers = self.watchers
+        if watchers and kind in watchers:
+            event = Row._make(row)
+            for watch in watchers[kind]:
+                watch(event)
 
     @property
     def now_us(self) -> int:
         """Virtual microseconds."""
         return self._kernel.now_us
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The last events, as many as are kept."""
+        self._flush()
+        return tuple(map(Row._make, self._kept))
 
     def digest(self) -> str:
         """Return the hash of everything so far, 64 hex digits."""
@@ -82,4 +88,5 @@ class Trace:
     def _flush(self) -> None:
         if self._pending:
             self._hash.update(msgpack.packb(self._pending))
+            self._kept.extend(self._pending)
             self._pending.clear()

@@ -70,7 +70,7 @@ class World:
         self.ledger = Ledger(self.trace)
         self.env: dict[str, object] = {"ledger": self.ledger, **(env or {})}
         self.machines: dict[str, Machine] = {}
-        self.running: dict[Address, str] = {}
+        self.running: dict[str, object] = {}
         self.failures: list[Failure] = []
         self.error: BaseException | None = None
         self.is_over = False
@@ -219,7 +219,7 @@ class World:
         if not self._crashes_at_await or not ending.alive:
             return
         address: Address = ending.address
-        method = self.running.get(address, "")
+        method = str(self.running.get(str(address), ""))
         site = self._await_sites.get((address, method))
         if site is None:
             name = f"{address} in {method}" if method else str(address)

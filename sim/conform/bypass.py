@@ -81,11 +81,11 @@ class CacheStorage:
             )
         return self._storage.get_many(asked)
 
-    def transaction(self, work: Callable[[Any], Awaitable[Any]]) -> Awaitable[Any]:
+    def section(self, work: Callable[[Any], Awaitable[Any]]) -> Awaitable[Any]:
         """Run *work* as a critical section; what it writes by its transaction stands or falls.
 
         The section is that of a transaction of durasim which always commits: what bypasses the
-        other one is kept, however that ends.
+        other one is kept, however that ends. `outcome` reads what it gives.
         """
 
         async def inside(_transaction: object) -> tuple[Any, Exception | None]:
@@ -98,14 +98,19 @@ class CacheStorage:
             transaction.close(keep=True)
             return value, None
 
-        return _outcome(self._storage.transaction(inside))
+        return self._storage.transaction(inside)
 
+    @staticmethod
+    def outcome(ended: tuple[Any, Exception | None]) -> Any:
+        """The value of the *ended* section.
 
-async def _outcome(section: Awaitable[tuple[Any, Exception | None]]) -> Any:
-    value, error = await section
-    if error is not None:
-        raise error
-    return value
+        Raises:
+            Exception: what its work raised.
+        """
+        value, error = ended
+        if error is not None:
+            raise error
+        return value
 
 
 class CacheTransaction:

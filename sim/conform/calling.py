@@ -146,7 +146,7 @@ def _block(env: Env, op: Op) -> Promise:
     code = code_of(env)
 
     async def work() -> Value:
-        return await code.finish(returned(env, op))
+        return await code.finish(lambda: returned(env, op))
 
     return code.watch(code.object.block_concurrency_while(work), _never)
 

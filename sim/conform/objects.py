@@ -6,9 +6,7 @@ from ...actors import AlarmInfo, DurableObject
 from . import flow  # noqa: F401 (its operations)
 from .calling import CLASSES, body_of
 from .execution import Env, run_list, run_list_now, unwrap
-from .faults import as_raised
 from .participants import ObjectCode
-from .promises import Thrown
 from .record import Run
 from .values import Value
 
@@ -25,18 +23,15 @@ class Base(DurableObject):
         self._label = run.labels[self.address]
         self._code = ObjectCode(run, self)
         run.instances[self._label] = run.instances.get(self._label, 0) + 1
-        try:
-            run_list_now(run.object(self._label).get("ctor", []), self._at())
-        except Thrown as thrown:
-            raise as_raised(thrown.value) from None
-        self._code.run_jobs()
+        ops = run.object(self._label).get("ctor", [])
+        self._code.construct(lambda: run_list_now(ops, self._at()))
 
     def _at(self, **variables: Value) -> Env:
         return Env(self._run, self._label, self._code, dict(variables))
 
     async def run(self, ops: list[Any], variables: dict[str, Value]) -> Value:
         """Run *ops* as one request with these variables."""
-        return unwrap(await self._code.finish(run_list(ops, self._at(**variables))))
+        return unwrap(await self._code.finish(lambda: run_list(ops, self._at(**variables))))
 
     async def answer(self, ops: list[Any], variables: dict[str, Value]) -> Value:
         """Run *ops* as one request that came by fetch."""
@@ -64,7 +59,7 @@ class Alarmed(Base):
         """Run the program's alarm list."""
         ops = self._run.object(self._label).get("alarm")
         if ops is not None and not self._run.done:
-            await self._code.finish(run_list(ops, self._at(alarmInfo=info)))
+            await self._code.finish(lambda: run_list(ops, self._at(alarmInfo=info)))
 
 
 class Normal(Alarmed):

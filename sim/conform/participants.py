@@ -1,22 +1,57 @@
 """Who runs lists: the driver, and each incarnation of an object.
 
 A participant has the jobs of its code and a way to wait for durasim: `watch` makes a promise of an
-awaitable. The awaitable is awaited in a task of its own; when it is over, that task settles the
-promise and runs the jobs, which is the turn that durasim's gates see.
+outcome to come. When that is there, one step of one task settles the promise and runs the jobs:
+that step is the turn which durasim's gates and commits see. So the task that began a list waits,
+in one race, for everything that the list's turns have begun.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Protocol
 
+import attrs
 import trio
 
-from ...actors import DurableObject, Objects
+from ...actors import DurableObject, Objects, Race, microseconds
 from .faults import as_raised
 from .promises import Jobs, Promise, Thrown
 from .record import Run
 from .values import Value
 
-__all__ = ["Driver", "ObjectCode", "Participant"]
+__all__ = ["Driver", "ObjectCode", "Participant", "Translate", "same"]
+
+Translate = Callable[[Exception], Value | None]
+"""From an error of durasim's to what is thrown; None if no program can see that error."""
+
+
+def same(value: Value) -> Value:
+    """The value itself."""
+    return value
+
+
+@attrs.frozen(eq=False)
+class Watched:
+    """A promise of an outcome to come."""
+
+    outcome: Any
+    promise: Promise
+    translate: Translate
+    read: Callable[[Any], Value]
+
+    async def settle(self, run: Run) -> None:
+        """Await the outcome and settle the promise."""
+        try:
+            value = self.read(await self.outcome)
+        except Thrown as thrown:
+            self.promise.reject(thrown.value)
+        except Exception as error:
+            thrown = self.translate(error)
+            if thrown is None:
+                run.failed(f"{type(error).__name__}: {error}")
+            else:
+                self.promise.reject(thrown)
+        else:
+            self.promise.resolve(value)
 
 
 class Participant(Protocol):
@@ -41,9 +76,9 @@ class Participant(Protocol):
         ...
 
     def watch(
-        self, awaitable: Awaitable[Any], translate: Callable[[Exception], Value | None]
+        self, outcome: Any, translate: Translate, read: Callable[[Any], Value] = same
     ) -> Promise:
-        """A promise of *awaitable*'s outcome; *translate* makes what is thrown of its errors."""
+        """A promise of *outcome*: *read* makes its value, *translate* what its error throws."""
         ...
 
 
@@ -55,40 +90,6 @@ class Code:
         self.jobs = Jobs()
         self.mem: dict[str, Value] = {}
         self.gates: dict[str, Promise] = {}
-
-    async def settle(
-        self,
-        promise: Promise,
-        awaitable: Awaitable[Any],
-        translate: Callable[[Exception], Value | None],
-    ) -> None:
-        """Await *awaitable*, settle *promise* as it ended, and run what that leads to."""
-        try:
-            value = await awaitable
-        except Exception as error:
-            thrown = translate(error)
-            if thrown is None:
-                self.run.failed(f"{type(error).__name__}: {error}")
-                return
-            promise.reject(thrown)
-        else:
-            promise.resolve(value)
-        self.run_jobs()
-
-    async def outcome(self, promise: Promise) -> Value:
-        """Run the jobs, then wait until *promise* is settled.
-
-        Raises:
-            Thrown: it was rejected.
-        """
-        self.run_jobs()
-        if not promise.settled:
-            over = trio.Event()
-            promise.then(lambda _value: over.set(), lambda _error: over.set())
-            await over.wait()
-        if promise.rejected:
-            raise Thrown(promise.value)
-        return promise.value
 
     def run_jobs(self) -> None:
         """Run all jobs: the rest of the turn."""
@@ -105,6 +106,7 @@ class ObjectCode(Code):
     def __init__(self, run: Run, target: DurableObject) -> None:
         super().__init__(run)
         self.object = target
+        self._watched: list[Watched] = []
 
     @property
     def objects(self) -> Objects:
@@ -113,26 +115,82 @@ class ObjectCode(Code):
 
     def now_ms(self) -> int:
         """The object's clock."""
-        return int(self.object.now().timestamp() * 1000)
+        return microseconds(self.object.now()) // 1000
 
     def sleep(self, ms: float) -> Promise:
         """A timer of the object."""
-        return self.watch(self.object.sleep(ms / 1000), lambda _error: None)
+        return self.watch(self.object.sleep(ms / 1000), _unexpected)
 
     def watch(
-        self, awaitable: Awaitable[Any], translate: Callable[[Exception], Value | None]
+        self, outcome: Any, translate: Translate, read: Callable[[Any], Value] = same
     ) -> Promise:
-        """As `Participant.watch`; the waiting is work of the object."""
+        """As `Participant.watch`; whoever has the turn waits."""
         promise = Promise(self.jobs)
-        self.object.wait_until(lambda: self.settle(promise, awaitable, translate))
+        self._watched.append(Watched(outcome, promise, translate, read))
         return promise
 
-    async def finish(self, promise: Promise) -> Value:
-        """As `outcome`, for a method of the object: raises what its caller is to see."""
+    def construct(self, start: Callable[[], object]) -> None:
+        """Run *start*, which waits for nothing, as the constructor's turn.
+
+        Raises:
+            Exception: what the constructor is to raise.
+        """
+        self._watched = watched = []
         try:
-            return await self.outcome(promise)
+            start()
         except Thrown as thrown:
             raise as_raised(thrown.value) from None
+        self.run_jobs()
+        self._leave(watched)
+
+    async def finish(self, start: Callable[[], Promise]) -> Value:
+        """Run the list that *start* begins, for a method: its value, once it has one.
+
+        Raises:
+            Exception: what the method is to raise.
+        """
+        self._watched = watched = []
+        promise = start()
+        self.run_jobs()
+        await self._until(promise, watched)
+        self._leave(watched)
+        if promise.rejected:
+            raise as_raised(promise.value)
+        return promise.value
+
+    async def _until(self, promise: Promise, watched: list[Watched]) -> None:
+        races: list[Race] = []
+
+        def stop(_value: Value) -> None:
+            for race in races:
+                race.stop()
+
+        promise.then(stop, stop)
+        self.run_jobs()
+        while not promise.settled:
+            races[:] = [Race([each.outcome for each in watched])]
+            await races[0]
+            await self._go_on(watched)
+
+    async def _go_on(self, watched: list[Watched]) -> None:
+        self._watched = watched
+        for each in [each for each in watched if each.outcome.done]:
+            watched.remove(each)
+            await each.settle(self.run)
+        self.run_jobs()
+
+    def _leave(self, watched: list[Watched]) -> None:
+        if watched:
+            self.object.wait_until(lambda: self._left_over(watched))
+
+    async def _left_over(self, watched: list[Watched]) -> None:
+        while watched:
+            await Race([each.outcome for each in watched])
+            await self._go_on(watched)
+
+
+def _unexpected(_error: Exception) -> None:
+    """A timer does not fail."""
 
 
 class Driver(Code):
@@ -148,12 +206,32 @@ class Driver(Code):
 
     def sleep(self, ms: float) -> Promise:
         """A timer of the driver."""
-        return self.watch(trio.sleep(ms / 1000), lambda _error: None)
+        return self.watch(trio.sleep(ms / 1000), _unexpected)
 
     def watch(
-        self, awaitable: Awaitable[Any], translate: Callable[[Exception], Value | None]
+        self, outcome: Any, translate: Translate, read: Callable[[Any], Value] = same
     ) -> Promise:
-        """As `Participant.watch`; the waiting is a task beside the driver's."""
-        promise = Promise(self.jobs)
-        self._nursery.start_soon(self.settle, promise, awaitable, translate)
-        return promise
+        """As `Participant.watch`; a task beside the driver's waits: it has no gate and no storage."""
+        watched = Watched(outcome, Promise(self.jobs), translate, read)
+
+        async def wait() -> None:
+            await watched.settle(self.run)
+            self.run_jobs()
+
+        self._nursery.start_soon(wait)
+        return watched.promise
+
+    async def finish(self, promise: Promise) -> Value:
+        """Run the jobs, then wait until *promise* is settled.
+
+        Raises:
+            Thrown: it was rejected.
+        """
+        self.run_jobs()
+        if not promise.settled:
+            over = trio.Event()
+            promise.then(lambda _value: over.set(), lambda _error: over.set())
+            await over.wait()
+        if promise.rejected:
+            raise Thrown(promise.value)
+        return promise.value

@@ -1,7 +1,7 @@
 """What one run of a program observes, and what its harness remembers beside the objects."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ class Run:
 
     Attributes:
         trace: the events recorded so far, as notations.
+        evict: lets the incarnation of an object go; returns whether it went.
+        abort_all: resets every object.
         fault: why the program could not be interpreted to its end; None while it could.
     """
 
@@ -36,6 +38,8 @@ class Run:
         self.uniques: dict[str, str] = {}
         self.done = False
         self.fault: str | None = None
+        self.evict: Callable[[Address], bool] = lambda _address: False
+        self.abort_all: Callable[[], bool] = lambda: False
 
     def object(self, label: str) -> Mapping[str, Any]:
         """What the program says of the object *label*."""

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, Final
 
-from ...actors import instant, microseconds
-from .bypass import refuse_synchronous, storage_of
+from ...actors import Ready, instant, microseconds
+from .bypass import CacheStorage, refuse_synchronous, storage_of
 from .execution import Env, Op, Return, operation, run_list, run_list_now, unwrap
 from .faults import as_raised, of_storage
 from .participants import ObjectCode
@@ -131,24 +131,23 @@ def _sync(env: Env, op: Op) -> Promise:
     def translate(error: Exception) -> Value:
         return of_storage(error)
 
-    return _undefined(env, code_of(env).watch(target(env, op).sync(), translate))
-
-
-def _undefined(env: Env, promise: Promise) -> Promise:
-    result = Promise(env.participant.jobs)
-    promise.then(lambda _value: result.resolve(ABSENT), result.reject)
-    return result
+    waiting = target(env, op).sync()
+    if isinstance(waiting, Ready):
+        return env.resolved(ABSENT)
+    return env.participant.watch(waiting, translate, lambda _value: ABSENT)
 
 
 @operation("transaction")
 def _transaction(env: Env, op: Op) -> Promise:
-    code = code_of(env)
+    code, storage = code_of(env), target(env, op)
 
     async def work(transaction: Any) -> Value:
         env.vars[op.get("as", "txn")] = transaction
-        return unwrap(await code.finish(run_list(op["do"], env)))
+        return unwrap(await code.finish(lambda: run_list(op["do"], env)))
 
-    return code.watch(target(env, op).transaction(work), of_storage)
+    if isinstance(storage, CacheStorage):
+        return code.watch(storage.section(work), of_storage, storage.outcome)
+    return code.watch(storage.transaction(work), of_storage)
 
 
 @operation("rollback")
