@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import attrs
 import trio
 
-from durasim.actors import Clock, Entropy, Store
-from durasim.hosts import RealClock, SqliteStore, SystemEntropy
+from durasim.actors import Clock, Entropy, Origin, Store, Transport
+from durasim.hosts import Loopback, RealClock, SqliteStore, SystemEntropy
 
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
@@ -80,6 +81,51 @@ class EmbeddedEntropies:
         trio.run(main)
 
 
+class Far:
+    """The far end of a transport: keeps every request with its way back."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[bytes, Origin]] = []
+        self._more = trio.Event()
+
+    def receive(self, data: bytes, origin: Origin) -> None:
+        """Keep a request."""
+        self.taken.append((data, origin))
+        self._more.set()
+
+    async def arrived(self, count: int) -> list[tuple[bytes, Origin]]:
+        """Wait for *count* requests in all and return them in the order of arrival."""
+        while len(self.taken) < count:
+            self._more = trio.Event()
+            await self._more.wait()
+        return self.taken
+
+
+@attrs.frozen
+class Line:
+    """A transport, its far end, and the clock that belongs to it."""
+
+    transport: Transport
+    far: Far
+    clock: Clock
+
+
+class EmbeddedLines:
+    """Within one process."""
+
+    def __init__(self, folder: Path) -> None:
+        del folder
+
+    def run(self, body: Body[Line]) -> None:
+        """Run *body* with a line to a far end."""
+
+        async def main() -> None:
+            far = Far()
+            await body(Line(Loopback(far), far, RealClock()))
+
+        trio.run(main)
+
+
 def loudly(error: BaseException) -> None:
     """Fail the test: the port is broken."""
     raise error
@@ -87,4 +133,5 @@ def loudly(error: BaseException) -> None:
 
 STORES: dict[str, Callable[[Path], Arm[Store]]] = {"embedded": EmbeddedStores}
 CLOCKS: dict[str, Callable[[Path], Arm[Clock]]] = {"embedded": EmbeddedClocks}
+LINES: dict[str, Callable[[Path], Arm[Line]]] = {"embedded": EmbeddedLines}
 ENTROPIES: dict[str, Callable[[Path], Arm[Entropy]]] = {"embedded": EmbeddedEntropies}

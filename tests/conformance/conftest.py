@@ -6,7 +6,7 @@ import pytest
 
 from durasim.actors import Clock, Entropy, Store
 
-from .arms import CLOCKS, ENTROPIES, STORES, Arm
+from .arms import CLOCKS, ENTROPIES, LINES, STORES, Arm, Line
 
 
 @pytest.fixture(params=sorted(STORES))
@@ -25,3 +25,9 @@ def clocks(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Clock]:
 def entropies(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Entropy]:
     """A source of random bytes."""
     return ENTROPIES[request.param](tmp_path)
+
+
+@pytest.fixture(params=sorted(LINES))
+def lines(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Line]:
+    """A transport with a far end."""
+    return LINES[request.param](tmp_path)

@@ -1,0 +1,59 @@
+"""One host for one file."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from durasim.hosts import HostFileBusy
+from durasim.hosts.filelock import FileLock, is_held
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from durasim.hosts.filelock import FileLock
+lock = FileLock(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_second_lock_in_one_process_is_refused(tmp_path: Path) -> None:
+    """And says who holds it; after a release the file can be had again."""
+    path = tmp_path / "objects.db"
+    first = FileLock(path)
+    assert is_held(path)
+
+    with pytest.raises(HostFileBusy, match=rf"process {os.getpid()}\b"):
+        FileLock(path)
+
+    first.release()
+    first.release()
+    assert not is_held(path)
+    FileLock(path).release()
+
+
+def test_the_lock_of_another_process_is_respected_until_it_is_killed(tmp_path: Path) -> None:
+    """A kill gives the file back without any cleaning."""
+    path = tmp_path / "objects.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(HostFileBusy, match=re.escape(f"process {holder.pid}")):
+            FileLock(path)
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+
+    FileLock(path).release()
+
+
+def test_a_file_without_a_lock_file_is_held_by_nobody(tmp_path: Path) -> None:
+    """Asking makes no file."""
+    assert not is_held(tmp_path / "objects.db")
+    assert list(tmp_path.iterdir()) == []
