@@ -25,7 +25,7 @@ from .limits import (
 )
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects, ObjectsLike
-from .pending import Owner, Pending
+from .pending import Owner, Pending, Race
 from .ports import (
     Clock,
     Commit,
@@ -80,6 +80,7 @@ __all__ = [
     "Pending",
     "Ports",
     "Probe",
+    "Race",
     "Ready",
     "RemoteError",
     "RunRouteError",

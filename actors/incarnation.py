@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
+import outcome
 import trio
 
 from ..wire import (
@@ -172,16 +173,17 @@ class Incarnation:
             error = RuntimeError(str(raised))
         if not self.alive:
             return
-        kind = None if error is None else type(error).__name__
-        probe.event("end", self.calls.name, self.number, request.label, request.number, kind)
-        if isinstance(request, AlarmRun):
+        if error is not None:
+            kind = type(error).__name__
+            probe.event("raised", self.calls.name, self.number, request.label, kind)
+        if request.label == "alarm":
             self._alarm_ended(failed=error is not None)
-        self.emit(self._answer, request, request.answer(self.number, value, error))
+        self.emit(self._answer, request, request.encode(self.number, value, error))
 
-    def _answer(self, request: Request, send: Callable[[], None]) -> None:
+    def _answer(self, request: Request, outcome: bytes | bool) -> None:
         del self.requests[request.number]
         self.active_at = self.ports.clock.time()
-        send()
+        request.send(outcome)
 
     # ---- requests
 
@@ -229,8 +231,7 @@ class Incarnation:
         if task is None or not self._mailbox:
             return False
         self._idle = None
-        # The mailbox is a queue of requests; outcome's Value is what trio hands to a parked task.
-        trio.lowlevel.reschedule(task, _value(self._mailbox.popleft()))
+        trio.lowlevel.reschedule(task, outcome.Value(self._mailbox.popleft()))
         return True
 
     def forget_alarm(self) -> None:
@@ -521,12 +522,6 @@ class Incarnation:
         self.store.close()
         self._scope.cancel()
         return requests
-
-
-def _value(request: Request) -> Any:
-    import outcome
-
-    return outcome.Value(request)
 
 
 def _abort(_raise: object) -> trio.lowlevel.Abort:

@@ -53,6 +53,8 @@ class DurableObject:
     Class arguments:
         name: the stored name of the class; without it, the qualified name.
         sql: keep keys, SQL and alarm in a file of its own.
+        durable: False for an object that keeps nothing beyond its incarnation: keys and alarm are in
+            memory, no commit is waited for, and all is gone when it is evicted or reset.
 
     Class attributes:
         delivery: "gated": while the object waits for anything but its own storage, the next event
@@ -65,13 +67,17 @@ class DurableObject:
     stored_name: ClassVar[str] = "DurableObject"
     methods: ClassVar[frozenset[str]] = frozenset()
     uses_sql: ClassVar[bool] = False
+    is_durable: ClassVar[bool] = True
 
     _incarnation: "Incarnation"
 
-    def __init_subclass__(cls, *, name: str | None = None, sql: bool = False, **rest: Any) -> None:
+    def __init_subclass__(
+        cls, *, name: str | None = None, sql: bool = False, durable: bool = True, **rest: Any
+    ) -> None:
         super().__init_subclass__(**rest)
         cls.stored_name = cls.__qualname__ if name is None else name
         cls.uses_sql = sql
+        cls.is_durable = durable
         cls.methods = frozenset(
             attribute
             for attribute in dir(cls)
@@ -105,9 +111,9 @@ class DurableObject:
         """Return the host's wall clock, which may be wrong; aware, UTC."""
         return self._incarnation.now()
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait, and pass the input gate before going on. Other events enter meanwhile."""
-        await self._incarnation.sleep(seconds)
+    def sleep(self, seconds: float) -> Awaitable[None]:
+        """Wait from now on, and pass the input gate before going on. Other events enter meanwhile."""
+        return self._incarnation.sleep(seconds)
 
     def token_bytes(self, count: int = 16) -> bytes:
         """Return *count* random bytes."""

@@ -1,13 +1,14 @@
 """A value that will be there: the one way in which an object's code waits for an event."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 import trio
 
 from .gate import SCOPE, Section
+from .ports import Timer
 
-__all__ = ["Owner", "Pending"]
+__all__ = ["Owner", "Pending", "Race", "Sleep"]
 
 
 class Owner(Protocol):
@@ -38,16 +39,12 @@ class Pending:
         self._done = False
         self._value: Any = None
         self._error: BaseException | None = None
-        self._waiters: list[trio.lowlevel.Task] | None = None
+        self._waiters: list[trio.lowlevel.Task | Race] | None = None
 
     def __await__(self) -> Generator[Any, Any, Any]:
         if not self._done:
             task = trio.lowlevel.current_task()
-            waiters = self._waiters
-            if waiters is None:
-                self._waiters = waiters = [task]
-            else:
-                waiters.append(task)
+            waiters = self._join(task)
 
             def abort(_raise: object) -> trio.lowlevel.Abort:
                 waiters.remove(task)
@@ -58,6 +55,19 @@ class Pending:
             # The same error may be raised to several waiters: each gets its own traceback.
             raise self._error.with_traceback(None)
         return self._value
+
+    def _join(self, waiter: "trio.lowlevel.Task | Race") -> "list[trio.lowlevel.Task | Race]":
+        waiters = self._waiters
+        if waiters is None:
+            self._waiters = waiters = [waiter]
+        else:
+            waiters.append(waiter)
+        return waiters
+
+    @property
+    def done(self) -> bool:
+        """Whether awaiting it would not wait."""
+        return self._done
 
     def is_awaited(self) -> bool:
         """Whether a task waits for it."""
@@ -76,6 +86,68 @@ class Pending:
         if not waiters:
             return False
         self._waiters = None
-        for task in waiters:
-            trio.lowlevel.reschedule(task)
+        for waiter in waiters:
+            if isinstance(waiter, Race):
+                waiter.won(self)
+            else:
+                trio.lowlevel.reschedule(waiter)
         return True
+
+
+class Sleep(Pending):
+    """The end of a time of waiting. It began when it was asked for, awaited or not."""
+
+    __slots__ = ("timer",)
+
+    timer: Timer
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        try:
+            yield from super().__await__()
+        finally:
+            # A sleeper that was cancelled leaves nothing behind that would move the time.
+            self.timer.cancel()
+
+
+class Race:
+    """Waiting for whichever of several outcomes comes first, in one step of the task that waits.
+
+    Await it once. It gives nothing: look which of `runners` is done. `stop` ends the waiting early.
+    """
+
+    __slots__ = ("_task", "runners")
+
+    def __init__(self, runners: Sequence[Pending]) -> None:
+        self.runners = runners
+        """Whose outcomes are waited for."""
+        self._task: trio.lowlevel.Task | None = None
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        if any(runner.done for runner in self.runners):
+            return
+        self._task = trio.lowlevel.current_task()
+        for runner in self.runners:
+            runner._join(self)
+
+        def abort(_raise: object) -> trio.lowlevel.Abort:
+            self._leave(None)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()
+
+    def stop(self) -> None:
+        """Wake the task that waits, if there is one."""
+        self.won(None)
+
+    def won(self, winner: Pending | None) -> None:
+        """*winner*'s outcome is there."""
+        task = self._task
+        if task is not None:
+            self._leave(winner)
+            trio.lowlevel.reschedule(task)
+
+    def _leave(self, winner: Pending | None) -> None:
+        self._task = None
+        for runner in self.runners:
+            if runner is not winner and runner._waiters is not None:
+                runner._waiters.remove(self)

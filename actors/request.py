@@ -32,8 +32,12 @@ class Request(Protocol):
         """Begin."""
         ...
 
-    def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
-        """Encode the outcome now and return what sends it later."""
+    def encode(self, incarnation: int, value: Any, error: Exception | None) -> bytes | bool:
+        """Return the outcome as `send` takes it: what is changed later has no effect on it."""
+        ...
+
+    def send(self, outcome: bytes | bool) -> None:
+        """Let the outcome leave."""
         ...
 
     def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
@@ -48,17 +52,13 @@ class Request(Protocol):
 class MethodCall:
     """A call that came in an envelope."""
 
-    __slots__ = ("envelope", "number", "origin")
+    __slots__ = ("envelope", "label", "number", "origin")
 
     def __init__(self, number: int, envelope: Envelope, origin: Origin) -> None:
+        self.label = envelope.method
         self.number = number
         self.envelope = envelope
         self.origin = origin
-
-    @property
-    def label(self) -> str:
-        """The method's name."""
-        return self.envelope.method
 
     def invoke(self, target: DurableObject) -> Awaitable[Any]:
         """Call the method.
@@ -73,18 +73,20 @@ class MethodCall:
         awaitable: Awaitable[Any] = getattr(target, method)(*envelope.args, **envelope.kwargs)
         return awaitable
 
-    def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
-        """Encode the reply; a value that cannot be sent becomes an error reply."""
+    def encode(self, incarnation: int, value: Any, error: Exception | None) -> bytes:
+        """Return the encoded reply; a value that cannot be sent becomes an error reply."""
         number = self.envelope.id
         if error is None:
             try:
-                data = encode_reply(Reply(number, incarnation, value, None))
+                return encode_reply(Reply(number, incarnation, value, None))
             except UnsendableValue as unsendable:
                 error = unsendable
-        if error is not None:
-            data = encode_reply(Reply(number, incarnation, None, record_of(error)))
-        origin = self.origin
-        return lambda: origin.respond(data)
+        return encode_reply(Reply(number, incarnation, None, record_of(error)))
+
+    def send(self, outcome: bytes | bool) -> None:
+        """Send the reply."""
+        assert isinstance(outcome, bytes)
+        self.origin.respond(outcome)
 
     def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
         """Reply with the reset."""
@@ -114,11 +116,14 @@ class AlarmRun:
         self._begun = True
         return target.alarm(self.info)
 
-    def answer(self, incarnation: int, value: Any, error: Exception | None) -> Callable[[], None]:
-        """Tell how it ended, once its writes are durable (AL-14)."""
+    def encode(self, incarnation: int, value: Any, error: Exception | None) -> bool:
+        """Return whether it went well."""
         del incarnation, value
-        end: AlarmEnd = "done" if error is None else "failed"
-        return lambda: self._end(end)
+        return error is None
+
+    def send(self, outcome: bytes | bool) -> None:
+        """Tell how it ended, once its writes are durable (AL-14)."""
+        self._end("done" if outcome else "failed")
 
     def reset(self, incarnation: int, error: ErrorRecord, *, retry_alarm: bool) -> None:
         """It counts as a failed try if it had begun, unless no retry was asked for (AL-10)."""

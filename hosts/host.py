@@ -121,10 +121,11 @@ class Host:
         """Hand a request to its object, which is started if it does not run."""
         address = Address(envelope.kind, envelope.name)
         incarnation = self.incarnations.get(address)
-        broken = self._broken.get(address)
-        if broken is not None and 0 < envelope.incarnation <= broken[0]:
-            self._refuse(envelope, origin, broken[1])
-            return
+        if self._broken:
+            broken = self._broken.get(address)
+            if broken is not None and 0 < envelope.incarnation <= broken[0]:
+                self._refuse(envelope, origin, broken[1])
+                return
         if incarnation is None:
             if self.state != "open":
                 self._refuse(envelope, origin, record_of(HostClosed(self.name)))

@@ -128,8 +128,12 @@ class DiskObject:
 
     def get(self, key: str) -> bytes | None:
         """Read one key."""
-        self._before_read()
-        value: bytes | None = self._view().keys.get(key)
+        stored = self._stored
+        if self._machine.reads_fail or self._epoch != stored.epoch:
+            self._before_read()
+        if stored.slow:
+            stored = self._view()
+        value: bytes | None = stored.keys.get(key)
         return value
 
     def scan(

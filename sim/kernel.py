@@ -111,6 +111,8 @@ class Kernel(trio.abc.Clock):
         self._waiting: list[Ending] = []
         self.dead = False
         self.settling = False
+        self.watched = False
+        """Whether the world is told before a turn ends."""
         self._now_s = 0.0
         self._base_us = 0
         self._stack: list[deque[Event]] = []
@@ -206,9 +208,11 @@ class Kernel(trio.abc.Clock):
     def _step(self, guest: Guest, deadline: float) -> float:
         if self._ran:
             self._ran = False
-            self.ending += self._waiting
-            self._waiting.clear()
-            self._end_turns(guest)
+            if self._waiting:
+                self.ending += self._waiting
+                self._waiting.clear()
+            if self.ending:
+                self._end_turns(guest)
         runnable = self._runner.runq
         if runnable:
             return 0
@@ -294,8 +298,10 @@ class Kernel(trio.abc.Clock):
 
     def _end_turns(self, guest: Guest) -> None:
         ended, self.ending = self.ending, []
+        watched = self.watched
         for each in ended:
-            guest.before_end(each)
+            if watched:
+                guest.before_end(each)
             each.end_turn()
 
     # ---- trio's batches

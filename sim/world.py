@@ -75,7 +75,7 @@ class World:
         self.error: BaseException | None = None
         self.is_over = False
         self._kinds = {kind for fault in plan for kind in fault.kinds}
-        self._crashes_at_await = self.may("await")
+        kernel.watched = self.may("await")
         self._await_sites: dict[tuple[Address, str], Site] = {}
         self._wake_sites: dict[str, Site] = {}
         self._homes: dict[Address, Machine] = {}
@@ -216,7 +216,7 @@ class World:
 
     def before_end(self, ending: Any) -> None:
         """A turn of an incarnation is about to end: it may be its last."""
-        if not self._crashes_at_await or not ending.alive:
+        if not ending.alive:
             return
         address: Address = ending.address
         method = str(self.running.get(str(address), ""))
