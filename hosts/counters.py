@@ -7,23 +7,22 @@ from .sqlite import StoreStatistics
 
 
 class Counters:
-    """The `Probe` of an embedded host: counts the requests that ended."""
+    """The `Probe` of an embedded host: counts requests that began, and those that raised."""
 
-    __slots__ = ("done", "failed", "left_over_failed")
+    __slots__ = ("begun", "failed", "left_over_failed")
 
     def __init__(self) -> None:
-        self.done = 0
+        self.begun = 0
         self.failed = 0
         self.left_over_failed = 0
 
     def event(self, kind: str, actor: str, incarnation: int, *detail: object) -> None:
         """Count *kind* if it is one of the few that are counted."""
-        del actor, incarnation
-        if kind == "end":
-            if detail[-1] is None:
-                self.done += 1
-            else:
-                self.failed += 1
+        del actor, incarnation, detail
+        if kind == "begin":
+            self.begun += 1
+        elif kind == "raised":
+            self.failed += 1
         elif kind == "left-over failed":
             self.left_over_failed += 1
 
@@ -34,9 +33,9 @@ class HostStatistics:
 
     Attributes:
         incarnations: objects that run now.
-        requests_done: handlers, alarm handlers included, that returned a value.
-        requests_failed: those that raised.
-        requests_in_progress: requests held now, waiting or running.
+        requests_begun: runs of handlers that began, alarm handlers included.
+        requests_failed: those of them that raised.
+        requests_in_progress: requests held now, waiting, running or waiting for their commit.
         queue_max: most of them at one object.
         left_over_failed: work given to `wait_until` that raised.
         calls_in_flight: calls of the host's own client without a reply yet.
@@ -52,7 +51,7 @@ class HostStatistics:
     """
 
     incarnations: int
-    requests_done: int
+    requests_begun: int
     requests_failed: int
     requests_in_progress: int
     queue_max: int

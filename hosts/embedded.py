@@ -163,7 +163,7 @@ class EmbeddedHost:
         alarms = host.alarms.pending()
         return HostStatistics(
             incarnations=len(host.incarnations),
-            requests_done=self._counters.done,
+            requests_begun=self._counters.begun,
             requests_failed=self._counters.failed,
             requests_in_progress=sum(queues),
             queue_max=max(queues, default=0),

@@ -4,6 +4,7 @@ Reads are made in the trio thread, by a connection of its own over which the com
 laid; writes go to the thread of `writer.py`. So nothing waits for the disk but the output gates.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,12 +81,24 @@ class SqliteStore:
         self._commits = self._commits_failed = self._pending = 0
         self._groups = self._group_commits_max = 0
         self._idle = trio.Event()
+        self._untold: deque[Outcome] = deque()
         self._is_open = True
         self._writer = GroupWriter(writer, str(self.path), ended=self._ended, crashed=crashed)
 
     def open(self, address: Address) -> "SqliteObjectStore":
-        """Return the stored state of *address*, empty if it has none."""
+        """Return the stored state of *address*, empty if it has none.
+
+        Commits of an earlier incarnation that are under way, as after a reset, are waited for: the
+        new one must not answer from what a crash could take back. That blocks for one write.
+
+        Raises:
+            StoreError: the file cannot be written any more. Nothing was opened.
+        """
         overlay = self._overlays.get(address)
+        if overlay is not None and overlay.pending:
+            self._writer.catch_up()
+            self._absorb()
+            overlay = self._overlays.get(address)
         if overlay is None:
             overlay = self._overlays[address] = Overlay(address)
         overlay.handles += 1
@@ -121,7 +134,7 @@ class SqliteStore:
 
     async def flush(self) -> None:
         """Wait until no commit is under way."""
-        while self._pending:
+        while self._pending or self._untold:
             self._idle = trio.Event()
             await self._idle.wait()
 
@@ -155,22 +168,29 @@ class SqliteStore:
         except DATABASE_ERRORS as error:
             raise file_error(str(self.path), error) from error
 
-    def _ended(self, outcomes: list[Outcome]) -> None:
-        group = 0
-        for job, error in outcomes:
-            overlay = job.overlay
-            overlay.settle(job.commit, job.serial)
-            self._pending -= 1
-            if error is None:
-                group += 1
-            else:
-                self._commits_failed += 1
-                overlay.fail(job.epoch)
-            self._forget(overlay)
-        self._commits += group
-        self._groups += group > 0
-        self._group_commits_max = max(self._group_commits_max, group)
-        for job, error in outcomes:
+    def _absorb(self) -> None:
+        """Take over what has ended. Who waits for it is told later, in no task: by `_ended`."""
+        for outcomes in self._writer.take():
+            durable = 0
+            for job, error in outcomes:
+                overlay = job.overlay
+                overlay.settle(job.commit, job.serial)
+                self._pending -= 1
+                if error is None:
+                    durable += 1
+                else:
+                    self._commits_failed += 1
+                    overlay.fail(job.epoch)
+                self._forget(overlay)
+            self._commits += durable
+            self._groups += durable > 0
+            self._group_commits_max = max(self._group_commits_max, durable)
+            self._untold.extend(outcomes)
+
+    def _ended(self) -> None:
+        self._absorb()
+        while self._untold:
+            job, error = self._untold.popleft()
             try:
                 job.done(error)
             except BaseException as bug:

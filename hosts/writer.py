@@ -11,16 +11,17 @@ unknown; then the next transaction is written over the doubtful bytes before any
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import NamedTuple
 
 import trio
 
 from ..actors import Commit
 from ..wire import Absent
-from .errors import CommitFailed, CommitUncertain, file_error, primary_code
+from .errors import CommitFailed, CommitUncertain, StoreError, file_error, primary_code
 from .fileformat import FORMAT, alarm_sum, entry_sum
 from .overlay import Overlay
 
@@ -29,6 +30,9 @@ GROUP_COMMITS_MAX = 512
 
 GROUP_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of values in one transaction, so that the write-ahead log stays near its usual size."""
+
+CATCH_UP_LOOK_S = 1.0
+"""Seconds between two looks at whether the thread still lives, while it is waited for."""
 
 
 class Job(NamedTuple):
@@ -52,7 +56,7 @@ class GroupWriter:
         connection: sqlite3.Connection,
         path: str,
         *,
-        ended: Callable[[list[Outcome]], None],
+        ended: Callable[[], None],
         crashed: Callable[[BaseException], None],
     ) -> None:
         """Start the thread.
@@ -60,14 +64,16 @@ class GroupWriter:
         Args:
             connection: belongs to the thread until `stop` returns, which closes it.
             path: for messages.
-            ended: called in the trio thread with the outcomes of a group, in order.
+            ended: called in the trio thread when there is something to `take`.
             crashed: called in the trio thread if the thread dies of a bug.
         """
         self._connection = connection
         self._path = path
         self._ended = ended
         self._crashed = crashed
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[Job | Event] = SimpleQueue()
+        self._outcomes: deque[list[Outcome]] = deque()
+        self._is_stopping = False
         self._token = trio.lowlevel.current_trio_token()
         self._thread = Thread(target=self._run, name=f"durasim writer of {path}", daemon=True)
         self._thread.start()
@@ -76,43 +82,62 @@ class GroupWriter:
         """Queue *job* behind all others."""
         self._queue.put(job)
 
+    def take(self) -> Iterator[list[Outcome]]:
+        """Yield the outcomes of each group that has ended and was not taken yet, in order."""
+        while self._outcomes:
+            yield self._outcomes.popleft()
+
+    def catch_up(self) -> None:
+        """Block until all that is queued has ended; the outcomes are there to `take`.
+
+        Raises:
+            StoreError: the thread has died of a bug. What had not ended may be stored or not.
+        """
+        mark = Event()
+        self._queue.put(mark)
+        while not mark.wait(CATCH_UP_LOOK_S):
+            if not self._thread.is_alive():
+                raise StoreError(f"{self._path}: the thread that writes has died; reopen the host")
+
     def stop(self) -> None:
         """Write what is queued, close the connection and end the thread. Blocks until then."""
-        self._queue.put(None)
+        self._is_stopping = True
+        self._queue.put(Event())
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            while (group := self._gather()) is not None:
+            mark = None
+            while mark is None or not self._is_stopping:
+                group, mark = self._gather()
                 if group:
                     self._report(self._write(group))
+                if mark is not None:
+                    mark.set()
         except BaseException as error:
             with contextlib.suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(self._crashed, error)
         finally:
             self._connection.close()
 
-    def _gather(self) -> list[Job] | None:
-        """Wait for a job and return it with those behind it, or None when it is time to stop."""
-        job = self._queue.get()
-        if job is None:
-            return None
-        group = [job]
-        size = _size(job)
-        while len(group) < GROUP_COMMITS_MAX and size < GROUP_BYTES_MAX and not self._queue.empty():
-            job = self._queue.get()
-            if job is None:
-                # Seen again by the next call: this group comes first.
-                self._queue.put(None)
-                break
-            group.append(job)
-            size += _size(job)
-        return group
+    def _gather(self) -> tuple[list[Job], Event | None]:
+        """Wait for a job; return it with those behind it, and the mark that ended them, if any."""
+        group: list[Job] = []
+        size = 0
+        item = self._queue.get()
+        while isinstance(item, Job):
+            group.append(item)
+            size += _size(item)
+            if len(group) >= GROUP_COMMITS_MAX or size >= GROUP_BYTES_MAX or self._queue.empty():
+                return group, None
+            item = self._queue.get()
+        return group, item
 
     def _report(self, outcomes: list[Outcome]) -> None:
+        self._outcomes.append(outcomes)
         # After the run has ended nobody is left to be told; what is durable stays so.
         with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._ended, outcomes)
+            self._token.run_sync_soon(self._ended)
 
     def _write(self, group: list[Job]) -> list[Outcome]:
         if len(group) > 1 and all(job.epoch > job.overlay.failed_epoch for job in group):

@@ -3,17 +3,17 @@
 from durasim.hosts import Counters
 
 
-def test_requests_are_counted_by_how_they_ended() -> None:
-    """With a value, with an error, and work left over that failed; nothing else."""
+def test_requests_are_counted_as_they_begin_and_raise() -> None:
+    """And work left over that failed; nothing else."""
     counters = Counters()
     for kind, *detail in (
         ("start",),
-        ("end", "increment", 1, None),
-        ("end", "increment", 2, None),
-        ("end", "alarm", 3, ValueError()),
-        ("left-over failed", ValueError()),
+        ("begin", "increment", 1),
+        ("begin", "alarm", 2),
+        ("raised", "alarm", "ValueError"),
+        ("left-over failed", "ValueError"),
         ("evict",),
     ):
         counters.event(kind, "Cart/a", 1, *detail)
 
-    assert (counters.done, counters.failed, counters.left_over_failed) == (2, 1, 1)
+    assert (counters.begun, counters.failed, counters.left_over_failed) == (2, 1, 1)

@@ -186,17 +186,38 @@ async def test_a_failed_commit_breaks_every_handle_that_stood_on_it(tmp_path: Pa
         held = store.open(CART)
         assert await committed(held, 1, {"x": b"1"}) is None
         outcomes: list[Exception | None] = []
+        beside = store.open(CART)
         held.commit(Commit(number=2, writes={"x": b"2", "bad \ud800": b""}), outcomes.append)
-        reader = store.open(CART)
-        assert reader.get("x") == b"2"
+        assert beside.get("x") == b"2"
+        fresh = store.open(CART)
+        assert fresh.get("x") == b"1"
+        assert outcomes == []
         with trio.fail_after(5):
             await store.flush()
         assert [type(error) for error in outcomes] == [CommitFailed]
-        assert isinstance(await committed(reader, 1, {"y": b"1"}), CommitFailed)
-        fresh = store.open(CART)
+        assert isinstance(await committed(beside, 1, {"y": b"1"}), CommitFailed)
         assert (fresh.get("x"), fresh.get("y")) == (b"1", None)
         assert await committed(fresh, 1, {"x": b"3"}) is None
         assert fresh.get("x") == b"3"
+
+
+async def test_an_object_opened_anew_shows_only_what_is_durable(tmp_path: Path) -> None:
+    """The commit of its last incarnation is in the file before anything can be answered from it."""
+    path = tmp_path / "objects.db"
+    async with opened(path) as store:
+        held = store.open(CART)
+        ended: list[Exception | None] = []
+        for number in range(20):
+            held.commit(Commit(number=number + 1, writes={"x": b"%d" % number}), ended.append)
+        held.close()
+        assert ended == []
+        fresh = store.open(CART)
+        with contextlib.closing(sqlite3.connect(path)) as shell:
+            assert shell.execute("SELECT value FROM entries").fetchall() == [(b"19",)]
+        assert fresh.get("x") == b"19"
+        assert ended == []
+        await store.flush()
+        assert ended == [None] * 20
 
 
 async def test_damage_found_while_reading_is_a_failed_read(tmp_path: Path) -> None:

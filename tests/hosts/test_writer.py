@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from durasim.actors import Commit
-from durasim.hosts import CommitFailed, CommitUncertain, HostFileFailed, HostFileFull
+from durasim.hosts import CommitFailed, CommitUncertain, HostFileFailed, HostFileFull, StoreError
 from durasim.hosts.fileformat import open_writer
 from durasim.hosts.overlay import Overlay
 from durasim.hosts.writer import GROUP_COMMITS_MAX, GroupWriter, Job, Outcome
@@ -52,8 +52,12 @@ class Bench:
         self.crashes: list[BaseException] = []
         self.overlays: dict[str, Overlay] = {}
         self.writer = GroupWriter(
-            self.connection, str(path), ended=self.groups.append, crashed=self.crashes.append
+            self.connection, str(path), ended=self.take, crashed=self.crashes.append
         )
+
+    def take(self) -> None:
+        """Keep what has ended."""
+        self.groups.extend(self.writer.take())
 
     def put(self, name: str, key: str, value: bytes | None = b"v", *, epoch: int = 1) -> None:
         """Queue a commit of the object *name*."""
@@ -325,6 +329,30 @@ def test_a_writer_outlives_the_run_that_made_it(tmp_path: Path) -> None:
 
     assert benches[0].stored() == [("a", "x"), ("a", "y")]
     assert benches[0].crashes == []
+
+
+async def test_catching_up_blocks_until_all_that_is_queued_has_ended(tmp_path: Path) -> None:
+    """The outcomes are there to take before anybody is told."""
+    bench = Bench(tmp_path / "objects.db")
+    for number in range(10):
+        bench.put("a", f"{number:02}")
+    assert bench.groups == []
+    bench.writer.catch_up()
+    bench.take()
+    assert [key for _, key, _ in bench.outcomes()] == [f"{number:02}" for number in range(10)]
+    bench.writer.catch_up()
+    await bench.stop()
+
+
+async def test_catching_up_with_a_dead_thread_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rather than waited for without end."""
+    monkeypatch.setattr("durasim.hosts.writer.CATCH_UP_LOOK_S", 0.01)
+    bench = Bench(tmp_path / "objects.db")
+    await trio.to_thread.run_sync(bench.writer.stop)
+    with pytest.raises(StoreError, match="has died"):
+        bench.writer.catch_up()
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
