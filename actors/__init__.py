@@ -11,17 +11,19 @@ from ..wire import (
     RemoteError,
     RunRouteError,
 )
+from .actor import INCARNATION, Actor
 from .calls import Call, Calls, Stub
+from .context import Context
 from .errors import DatabaseFailed, StorageFailed, TransactionOver
 from .gate import SCOPE, InputGate, Section
-from .incarnation import INCARNATION, Incarnation
+from .incarnation import Incarnation
 from .limits import (
     ALARM_BACKOFF_S,
     ALARM_RETRIES_MAX,
     CALL_DEADLINE_S,
     MAILBOX_REQUESTS_MAX,
-    SECTIONS_DEPTH_MAX,
     SECTION_S_MAX,
+    SECTIONS_DEPTH_MAX,
 )
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects, ObjectsLike
@@ -48,11 +50,12 @@ __all__ = [
     "ALARM_BACKOFF_S",
     "ALARM_RETRIES_MAX",
     "CALL_DEADLINE_S",
+    "INCARNATION",
     "MAILBOX_REQUESTS_MAX",
+    "SCOPE",
     "SECTIONS_DEPTH_MAX",
     "SECTION_S_MAX",
-    "INCARNATION",
-    "SCOPE",
+    "Actor",
     "Address",
     "AlarmEnd",
     "AlarmInfo",
@@ -60,6 +63,7 @@ __all__ = [
     "Calls",
     "Clock",
     "Commit",
+    "Context",
     "Database",
     "DatabaseFailed",
     "Deadlock",

@@ -86,7 +86,17 @@ class Stub:
 class Calls:
     """The calls of one participant, by number, and the deadlines they have."""
 
-    __slots__ = ("_clock", "_late", "_next", "_stubs", "_transport", "_version", "name", "owner", "pending")
+    __slots__ = (
+        "_clock",
+        "_late",
+        "_next",
+        "_stubs",
+        "_transport",
+        "_version",
+        "name",
+        "owner",
+        "pending",
+    )
 
     def __init__(
         self, name: str, owner: Owner, clock: Clock, transport: Transport, version: str

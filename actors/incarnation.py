@@ -9,8 +9,7 @@ The dead have no effects: `close` shuts every port first; whatever of its code s
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextvars import Context, ContextVar, copy_context
-from datetime import datetime
+from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -29,25 +28,21 @@ from ..wire import (
     encode_reply,
     record_of,
 )
-from .calls import Calls
+from .actor import Actor
 from .fleeting import FleetingStore
 from .gate import SCOPE, InputGate, Section
 from .layers import Layers
 from .limits import SECTION_S_MAX
 from .object import AlarmInfo, DurableObject, has_alarm_handler
-from .objects import Objects
-from .pending import Pending, Sleep
+from .output import OutputGate
+from .pending import Pending
 from .ports import Commit, Origin, Ports, Timer
-from .ready import DONE
 from .request import AlarmEnd, AlarmRun, MethodCall, Request
-from .storage import Storage, Transaction, instant
+from .storage import Storage, Transaction
 
-__all__ = ["INCARNATION", "Incarnation"]
+__all__ = ["Incarnation"]
 
 T = TypeVar("T")
-
-INCARNATION: "ContextVar[Incarnation | None]" = ContextVar("incarnation", default=None)
-"""Whose code the current task runs."""
 
 TOO_LONG = (
     "A call to block_concurrency_while() in a Durable Object waited for too long. "
@@ -56,14 +51,32 @@ TOO_LONG = (
 ABORTED = "Application called abort() to reset Durable Object."
 
 
-class Incarnation:
+class Incarnation(Actor):
     """A running object. Made by a host, which starts `run` as a task."""
 
     __slots__ = (
-        "_commits", "_confirmed", "_constructed", "_context", "_dirty", "_gate", "_held", "_idle",
-        "_layers", "_lock", "_mailbox", "_numbers", "_object", "_on_alarm", "_on_end", "_scope", "_serial",
-        "_synced", "_touched", "_nursery", "active_at", "address", "alive", "calls", "cls", "eviction", "number", "objects",
-        "ports", "requests", "storage", "store",
+        "_constructed",
+        "_context",
+        "_dirty",
+        "_gate",
+        "_idle",
+        "_layers",
+        "_mailbox",
+        "_numbers",
+        "_nursery",
+        "_object",
+        "_on_alarm",
+        "_on_end",
+        "_out",
+        "_serial",
+        "_touched",
+        "active_at",
+        "address",
+        "cls",
+        "eviction",
+        "requests",
+        "storage",
+        "store",
     )  # fmt: skip
 
     def __init__(
@@ -75,22 +88,19 @@ class Incarnation:
         on_end: "Callable[[Incarnation, ErrorRecord | None], None]",
         on_alarm: Callable[[Address, int | None], None],
     ) -> None:
+        super().__init__(str(address), number, ports)
         self.cls = cls
         self.address = address
-        self.number = number
-        self.ports = ports
-        self.alive = True
         self.requests: dict[int, Request] = {}
         self.store = ports.store.open(address) if cls.is_durable else FleetingStore()
         self._layers = Layers(self.store)
         self.storage = Storage(self, self._layers)
-        self.calls = Calls(str(address), self, ports.clock, ports.transport, ports.version)
-        self.objects = Objects(self.calls)
         self._on_end = on_end
         self._on_alarm = on_alarm
         self.active_at = ports.clock.time()
         self.eviction: Timer | None = None
-        self._gate = InputGate(self._touch)
+        self._gate = InputGate(self.touch)
+        self._out = OutputGate()
         self._serial = cls.delivery == "serial"
         self._mailbox: deque[Request] = deque()
         self._idle: trio.lowlevel.Task | None = None
@@ -98,40 +108,32 @@ class Incarnation:
         self._constructed = False
         self._object: DurableObject = cls.__new__(cls)
         self._context: Context | None = None
-        self._scope = trio.CancelScope()
         self._nursery: trio.Nursery | None = None
         self._touched = False
         self._dirty = False
-        self._commits = 0
-        self._confirmed = 0
-        self._lock = 0
-        self._held: deque[tuple[int, Callable[..., None], tuple[object, ...]]] = deque()
-        self._synced: list[tuple[int, Pending]] = []
         # The constructor is the first turn: nothing enters before it has ended.
         self._gate.enter(None, lambda: True)
 
     # ---- its task
 
     async def run(self) -> None:
-        """Construct the object and serve until `close`. Ends without an error of the object."""
-        INCARNATION.set(self)
+        """Construct the object and serve until it ends. Raises no error of the object."""
         SCOPE.set(None)
+        await self.live(self._body)
+
+    async def _body(self) -> None:
         try:
-            with self._scope:
-                async with trio.open_nursery() as self._nursery:
-                    self._context = copy_context()
-                    if self.alive and self._construct():
-                        await self._serve()
-        except BaseException as error:
-            if self.alive or not _is_unwinding(error):
-                raise
+            async with trio.open_nursery() as self._nursery:
+                self._context = copy_context()
+                if self.alive and self._construct():
+                    await self._serve()
         finally:
             self._nursery = None
 
     def _construct(self) -> bool:
         target = self._object
-        target._incarnation = self
-        self.ports.probe.event("start", self.calls.name, self.number)
+        target._actor = self
+        self.ports.probe.event("start", self.name, self.number)
         try:
             target.__init__()
         except Exception as error:
@@ -155,27 +157,26 @@ class Incarnation:
         assert self._context is not None
         task.context = self._context.copy()
         self._idle = task
-        self._touch()
+        self.touch()
         request: Request = await trio.lowlevel.wait_task_rescheduled(_abort)
         return request
 
     async def _handle(self, request: Request) -> None:
         probe = self.ports.probe
-        probe.event("begin", self.calls.name, self.number, request.label, request.number)
+        probe.event("begin", self.name, self.number, request.label, request.number)
         value, error = None, None
         try:
             value = await request.invoke(self._object)
         except Exception as raised:
             error = raised
         except IncarnationGone as raised:
-            if not self.alive:
-                return
+            # Of somebody else who is dead: this object goes on.
             error = RuntimeError(str(raised))
         if not self.alive:
             return
         if error is not None:
             kind = type(error).__name__
-            probe.event("raised", self.calls.name, self.number, request.label, kind)
+            probe.event("raised", self.name, self.number, request.label, kind)
         if request.label == "alarm":
             self._alarm_ended(failed=error is not None)
         self.emit(self._answer, request, request.encode(self.number, value, error))
@@ -190,7 +191,7 @@ class Incarnation:
     def receive(self, envelope: Envelope, origin: Origin) -> None:
         """Take in a request, or refuse it as `Overloaded`."""
         if len(self.requests) >= self.cls.mailbox_requests_max:
-            error = record_of(Overloaded(self.calls.name, self.cls.mailbox_requests_max))
+            error = record_of(Overloaded(self.name, self.cls.mailbox_requests_max))
             origin.respond(encode_reply(Reply(envelope.id, self.number, None, error)))
             return
         self._numbers += 1
@@ -262,20 +263,8 @@ class Incarnation:
     def emit(self, action: Callable[..., None], *arguments: object) -> None:
         """Run *action* now, or when all that was written before it is durable (OG-1)."""
         if not self.alive:
-            raise IncarnationGone(self.calls.name)
-        if self._lock <= self._confirmed and not self._held:
-            action(*arguments)
-        else:
-            self._held.append((self._lock, action, arguments))
-
-    def check(self) -> None:
-        """Refuse the dead.
-
-        Raises:
-            IncarnationGone: this incarnation has ended. Nothing was done.
-        """
-        if not self.alive:
-            raise IncarnationGone(self.calls.name)
+            raise IncarnationGone(self.name)
+        self._out.emit(action, arguments)
 
     def wrote(self, *, confirmed: bool) -> None:
         """Something was written: the turn will end in a commit."""
@@ -283,10 +272,11 @@ class Incarnation:
             return
         self._dirty = True
         if confirmed:
-            self._lock = self._commits + 1
-        self._touch()
+            self._out.lock = self._out.commits + 1
+        self.touch()
 
-    def _touch(self) -> None:
+    def touch(self) -> None:
+        """Have the end of the current turn noticed."""
         if not self._touched:
             self._touched = True
             self.ports.turns.at_end(self)
@@ -303,9 +293,10 @@ class Incarnation:
                 self._next_request()
 
     def _commit(self) -> None:
-        commit = self._layers.seal(self._commits + 1)
+        out = self._out
+        commit = self._layers.seal(out.commits + 1)
         if commit is not None:
-            self._commits += 1
+            out.commits += 1
             self.store.commit(commit, partial(self._committed, commit))
 
     def _committed(self, commit: Commit, error: Exception | None) -> None:
@@ -315,25 +306,14 @@ class Incarnation:
             self._on_alarm(self.address, alarm)
         if not self.alive:
             return
-        number = commit.number
-        if error is not None:
+        if error is None:
+            self._out.confirm(commit.number)
+        else:
             self.reset(error)
-            return
-        self._confirmed = number
-        while self._held and self._held[0][0] <= number and self.alive:
-            _, action, arguments = self._held.popleft()
-            action(*arguments)
-        while self._synced and self._synced[0][0] <= number and self.alive:
-            self._synced.pop(0)[1].settle(None, None)
 
     def synced(self) -> Awaitable[None]:
         """Return what waits until all writes so far are durable."""
-        number = self._commits + 1 if self._dirty else self._commits
-        if number <= self._confirmed:
-            return DONE
-        pending = Pending(self)
-        self._synced.append((number, pending))
-        return pending
+        return self._out.synced(self, self._out.commits + self._dirty)
 
     # ---- critical sections and left-over work
 
@@ -362,7 +342,7 @@ class Incarnation:
     ) -> None:
         clock = self.ports.clock
         late = clock.call_at(
-            clock.time() + SECTION_S_MAX, self._took_too_long, f"limit of {self.calls.name}"
+            clock.time() + SECTION_S_MAX, self._took_too_long, f"limit of {self.name}"
         )
         try:
             value = await work()
@@ -412,7 +392,7 @@ class Incarnation:
         except Exception as error:
             if self.alive:
                 self.ports.probe.event(
-                    "left-over failed", self.calls.name, self.number, type(error).__name__
+                    "left-over failed", self.name, self.number, type(error).__name__
                 )
 
     def _spawn(
@@ -425,28 +405,6 @@ class Incarnation:
             context = context.copy()
             context.run(SCOPE.set, scope)
         context.run(nursery.start_soon, work, *arguments)
-
-    # ---- time and chance
-
-    def now(self) -> datetime:
-        """Return the host's wall clock."""
-        self.check()
-        return instant(self.ports.clock.wall())
-
-    def sleep(self, seconds: float) -> Sleep:
-        """As `DurableObject.sleep`."""
-        self.check()
-        sleep = Sleep(self)
-        clock = self.ports.clock
-        sleep.timer = clock.call_at(
-            clock.time() + seconds, partial(sleep.settle, None, None), f"sleep of {self.calls.name}"
-        )
-        return sleep
-
-    def draw(self, count: int) -> bytes:
-        """Return random bytes."""
-        self.check()
-        return self.ports.entropy.draw(self.calls.name, count)
 
     def require_alarm_handler(self) -> None:
         """Refuse an alarm that nobody would handle; in the constructor it is accepted (AL-3)."""
@@ -461,7 +419,7 @@ class Incarnation:
         """As `DurableObject.abort`."""
         self.check()
         self.reset(RuntimeError(ABORTED if reason is None else reason), retry_alarm=retry_alarm)
-        raise IncarnationGone(self.calls.name)
+        raise IncarnationGone(self.name)
 
     def reset(self, error: Exception, *, retry_alarm: bool = True) -> None:
         """End by *error*: all callers in flight get it as `ObjectReset`. Unfinished writes are lost."""
@@ -491,44 +449,30 @@ class Incarnation:
         """Whether a request that arrives now has to wait for what runs (serial delivery)."""
         return self._serial and self._idle is None and self._constructed
 
-    def awaited(self) -> list[Address]:
-        """Whose replies the code of this incarnation waits for, in the order of the calls."""
-        return [call.address for call in self.calls.pending.values() if call.is_awaited()]
-
     def is_idle(self) -> bool:
         """Whether nothing is in progress and nothing is left running."""
         return (
             self._constructed
             and not self.requests
             and not self.calls.pending
-            and not self._held
             and not self._gate.waiting()
-            and self._confirmed == self._commits
+            and self._out.is_clear()
             and not self._dirty
             and (self._nursery is None or not self._nursery.child_tasks)
         )
 
     def _close(self, why: str) -> list[Request]:
-        self.ports.probe.event(why, self.calls.name, self.number)
-        self.alive = False
+        self.close(why)
         requests = list(self.requests.values())
         self.requests.clear()
-        self._held.clear()
+        self._out.close()
         if self.eviction is not None:
             self.eviction.cancel()
-        self.calls.close()
         if not self.cls.is_durable:
             self._on_alarm(self.address, None)
         self.store.close()
-        self._scope.cancel()
         return requests
 
 
 def _abort(_raise: object) -> trio.lowlevel.Abort:
     return trio.lowlevel.Abort.SUCCEEDED
-
-
-def _is_unwinding(error: BaseException) -> bool:
-    if isinstance(error, BaseExceptionGroup):
-        return all(_is_unwinding(part) for part in error.exceptions)
-    return not isinstance(error, (KeyboardInterrupt, SystemExit))

@@ -58,7 +58,9 @@ class Layers:
             return writes[key]
         return None if self._cleared else self._store.get(key)
 
-    def scan(self, start: str | None, end: str | None, *, reverse: bool) -> Iterator[tuple[str, bytes]]:
+    def scan(
+        self, start: str | None, end: str | None, *, reverse: bool
+    ) -> Iterator[tuple[str, bytes]]:
         """Yield what a reader sees from *start* (inclusive) to *end* (exclusive), in key order."""
         written: dict[str, bytes | None] = {}
         for layer in self._stack:
@@ -71,9 +73,7 @@ class Layers:
         fresh = (
             (key, value)
             for key, value in sorted(written.items(), reverse=reverse, key=itemgetter(0))
-            if value is not None
-            and (start is None or key >= start)
-            and (end is None or key < end)
+            if value is not None and (start is None or key >= start) and (end is None or key < end)
         )
         yield from merge(kept, fresh, key=itemgetter(0), reverse=reverse)
 

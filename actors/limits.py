@@ -20,4 +20,3 @@ ALARM_RETRIES_MAX: Final = 6
 
 ALARM_BACKOFF_S: Final = 2.0
 """Seconds before the first retry of an alarm; doubled for each further one (AL-7)."""
-

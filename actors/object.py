@@ -1,20 +1,19 @@
 """`DurableObject`: what a user writes, and which of its methods may be called."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar
-from uuid import UUID
 
 import attrs
 
 from ..wire import Address
+from .context import Context
 from .limits import MAILBOX_REQUESTS_MAX
 from .storage import Storage
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
-    from .objects import Objects
 
 __all__ = ["AlarmInfo", "DurableObject"]
 
@@ -44,7 +43,7 @@ class AlarmInfo:
         return self.retry_count > 0
 
 
-class DurableObject:
+class DurableObject(Context):
     """One object among many of its class: addressed by name, alone in its storage.
 
     Subclass it; public coroutine methods may be called from outside, one event at a time. `__init__`
@@ -69,7 +68,7 @@ class DurableObject:
     uses_sql: ClassVar[bool] = False
     is_durable: ClassVar[bool] = True
 
-    _incarnation: "Incarnation"
+    _actor: "Incarnation"
 
     def __init_subclass__(
         cls, *, name: str | None = None, sql: bool = False, durable: bool = True, **rest: Any
@@ -90,42 +89,12 @@ class DurableObject:
     @property
     def address(self) -> Address:
         """The stored class name and the name of this object."""
-        return self._incarnation.address
+        return self._actor.address
 
     @property
     def storage(self) -> Storage:
         """What this object keeps."""
-        return self._incarnation.storage
-
-    @property
-    def objects(self) -> "Objects":
-        """Stubs of other objects, from inside this one."""
-        return self._incarnation.objects
-
-    @property
-    def env(self) -> Mapping[str, object]:
-        """What the host gives to all its objects."""
-        return self._incarnation.ports.env
-
-    def now(self) -> datetime:
-        """Return the host's wall clock, which may be wrong; aware, UTC."""
-        return self._incarnation.now()
-
-    def sleep(self, seconds: float) -> Awaitable[None]:
-        """Wait from now on, and pass the input gate before going on. Other events enter meanwhile."""
-        return self._incarnation.sleep(seconds)
-
-    def token_bytes(self, count: int = 16) -> bytes:
-        """Return *count* random bytes."""
-        return self._incarnation.draw(count)
-
-    def uuid(self) -> UUID:
-        """Return a random UUID (version 4)."""
-        return UUID(bytes=self._incarnation.draw(16), version=4)
-
-    def random(self) -> float:
-        """Return a random number from 0 (inclusive) to 1 (exclusive)."""
-        return (int.from_bytes(self._incarnation.draw(8)) >> 11) / (1 << 53)
+        return self._actor.storage
 
     def block_concurrency_while(self, work: Callable[[], Awaitable[T]]) -> Awaitable[T]:
         """Run *work* as a critical section: until it ends, only events begun in it enter (IG-6).
@@ -133,7 +102,7 @@ class DurableObject:
         It begins after the current turn, awaited or not. If it raises, or takes over 30 s, the
         object is reset: all callers get `ObjectReset`, and nothing here goes on (IG-7, IG-9).
         """
-        return self._incarnation.block_concurrency_while(work)
+        return self._actor.block_concurrency_while(work)
 
     def abort(self, reason: str | None = None, *, retry_alarm: bool = True) -> NoReturn:
         """Reset this object now: the writes of this turn are lost, all callers get `ObjectReset`.
@@ -141,11 +110,11 @@ class DurableObject:
         Raises:
             IncarnationGone: always, to leave. Nothing done on the way out has an effect.
         """
-        self._incarnation.abort(reason, retry_alarm=retry_alarm)
+        self._actor.abort(reason, retry_alarm=retry_alarm)
 
     def wait_until(self, work: Callable[[], Awaitable[object]]) -> None:
         """Run *work* beside everything else; replies do not wait for it, its failure is ignored."""
-        self._incarnation.wait_until(work)
+        self._actor.wait_until(work)
 
     async def alarm(self, info: AlarmInfo) -> None:
         """Handle the alarm that `storage.set_alarm` asked for. At least once; may be late.
