@@ -42,9 +42,11 @@ from .ports import (
     Transport,
     Turns,
 )
+from .program import Program, ProgramEnd, ProgramRun
 from .ready import Ready
 from .request import AlarmEnd
 from .storage import Storage, Transaction, instant, microseconds
+from .worker import Route, WebRequest, WebResponse, Worker, WorkerRun
 
 __all__ = [
     "ALARM_BACKOFF_S",
@@ -85,8 +87,12 @@ __all__ = [
     "Ports",
     "Probe",
     "Race",
+    "Program",
+    "ProgramEnd",
+    "ProgramRun",
     "Ready",
     "RemoteError",
+    "Route",
     "RunRouteError",
     "Section",
     "Storage",
@@ -98,6 +104,10 @@ __all__ = [
     "TransactionOver",
     "Transport",
     "Turns",
+    "WebRequest",
+    "WebResponse",
+    "Worker",
+    "WorkerRun",
     "has_alarm_handler",
     "instant",
     "microseconds",

@@ -1,15 +1,19 @@
 """From a class and a name to a stub."""
 
-from typing import Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from ..wire import Address
 from .calls import Calls
 from .limits import CALL_DEADLINE_S
-from .object import DurableObject
+
+if TYPE_CHECKING:
+    from .object import DurableObject
+    from .worker import Worker
 
 __all__ = ["Objects", "ObjectsLike"]
 
-T = TypeVar("T", bound=DurableObject)
+T = TypeVar("T", bound="DurableObject")
+W = TypeVar("W", bound="Worker")
 
 
 class ObjectsLike(Protocol):
@@ -35,3 +39,7 @@ class Objects:
         `OutcomeUnknown`.
         """
         return cast(T, self._calls.stub(Address(cls.stored_name, name), cls.methods, deadline_s))
+
+    def worker(self, cls: type[W], *, deadline_s: float = CALL_DEADLINE_S) -> W:
+        """Return a stub of the worker *cls*, whose one method is `fetch`. Nothing is sent."""
+        return cast(W, self._calls.stub(Address(cls.stored_name, ""), cls.methods, deadline_s))

@@ -13,7 +13,7 @@ from ..wire import ABSENT, Absent, Address, Envelope
 
 if TYPE_CHECKING:
     from .calls import Calls
-    from .incarnation import Incarnation
+    from .actor import Actor
 
 
 class Timer(Protocol):
@@ -165,7 +165,7 @@ class Turns(Protocol):
     A turn is one step of one of the object's tasks, from resumption to the next suspension.
     """
 
-    def at_end(self, incarnation: "Incarnation") -> None:
+    def at_end(self, incarnation: "Actor") -> None:
         """Call `incarnation.end_turn()` once, after the next step of a task of *incarnation*.
 
         Asked for from within a step, this very step is meant.

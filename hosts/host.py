@@ -3,7 +3,7 @@
 The same class runs under the embedded host and in a world; only its ports differ.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import copy_context
 from itertools import count
 from typing import Literal
@@ -12,6 +12,7 @@ import trio
 
 from ..actors import (
     INCARNATION,
+    Actor,
     Address,
     AlarmEnd,
     AlarmInfo,
@@ -19,6 +20,8 @@ from ..actors import (
     Incarnation,
     Origin,
     Ports,
+    Worker,
+    WorkerRun,
 )
 from ..wire import (
     Envelope,
@@ -47,7 +50,7 @@ class Host:
         self,
         name: str,
         ports: Ports,
-        classes: Iterable[type[DurableObject]] = (),
+        classes: Iterable[type[DurableObject | Worker]] = (),
         *,
         numbers: Callable[[Address], int] | None = None,
         find: "Callable[[Address], Incarnation | None] | None" = None,
@@ -66,6 +69,7 @@ class Host:
         self.name = name
         self.ports = ports
         self.classes: dict[str, type[DurableObject]] = {}
+        self.workers: dict[str, type[Worker]] = {}
         self.incarnations: dict[Address, Incarnation] = {}
         self.state: State = "new"
         self.evictions = 0
@@ -76,22 +80,28 @@ class Host:
         self._find = self.incarnations.get if find is None else find
         self._broken: dict[Address, tuple[int, ErrorRecord]] = {}
         self._nursery: trio.Nursery | None = None
+        self._requests = 0
+        self._runs: dict[int, WorkerRun] = {}
         self.alarms = Alarms(self, ports.clock, ports.entropy)
         for cls in classes:
             self.learn(cls)
 
-    def learn(self, cls: type[DurableObject]) -> None:
+    def learn(self, cls: type[DurableObject | Worker]) -> None:
         """Make *cls* known by its stored name.
 
         Raises:
             ValueError: another class has that name here. Nothing changed.
         """
-        known = self.classes.setdefault(cls.stored_name, cls)
+        known = self.classes.get(cls.stored_name) or self.workers.get(cls.stored_name) or cls
         if known is not cls:
             raise ValueError(
-                f"{cls.stored_name!r} is the stored name of {known!r} already: give {cls!r} another "
-                f"one with name="
+                f"{cls.stored_name!r} is the stored name of {known!r} already: give {cls!r} "
+                f"another one with name="
             )
+        if issubclass(cls, Worker):
+            self.workers[cls.stored_name] = cls
+        else:
+            self.classes[cls.stored_name] = cls
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled; then whatever still runs is dead."""
@@ -130,6 +140,10 @@ class Host:
             if self.state != "open":
                 self._refuse(envelope, origin, record_of(HostClosed(self.name)))
                 return
+            worker = self.workers.get(address.kind)
+            if worker is not None:
+                self._serve(worker, envelope, origin)
+                return
             try:
                 incarnation = self.activate(address)
             except Exception as error:
@@ -141,6 +155,21 @@ class Host:
                 self._refuse(envelope, origin, record_of(cycle))
                 return
         incarnation.receive(envelope, origin)
+
+    def _serve(self, cls: type[Worker], envelope: Envelope, origin: Origin) -> None:
+        self._requests += 1
+        run = WorkerRun(cls, self._requests, self.ports, envelope, origin, self._served)
+        self._runs[run.number] = run
+        self._spawn(run, run.run)
+
+    def _served(self, run: WorkerRun) -> None:
+        del self._runs[run.number]
+
+    def _spawn(self, actor: Actor, work: Callable[[], Awaitable[None]]) -> None:
+        assert self._nursery is not None
+        context = copy_context()
+        context.run(INCARNATION.set, actor)
+        context.run(self._nursery.start_soon, work)
 
     def _refuse(self, envelope: Envelope, origin: Origin, error: ErrorRecord) -> None:
         origin.respond(encode_reply(Reply(envelope.id, 0, None, error)))
@@ -160,14 +189,11 @@ class Host:
         cls = self.classes.get(address.kind)
         if cls is None:
             raise UnknownClass(address.kind)
-        assert self._nursery is not None
         incarnation = Incarnation(
             cls, address, self._number(address), self.ports, self._ended, self.alarms.changed
         )
         self.incarnations[address] = incarnation
-        context = copy_context()
-        context.run(INCARNATION.set, incarnation)
-        context.run(self._nursery.start_soon, incarnation.run)
+        self._spawn(incarnation, incarnation.run)
         self._look_later(incarnation)
         return incarnation
 
@@ -202,6 +228,8 @@ class Host:
         self.alarms.stop()
         for incarnation in list(self.incarnations.values()):
             incarnation.crash(reason)
+        for run in list(self._runs.values()):
+            run.crash(reason)
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 
@@ -213,7 +241,8 @@ class Host:
 
     def is_idle(self) -> bool:
         """Whether no incarnation has anything in progress."""
-        return all(incarnation.is_idle() for incarnation in self.incarnations.values())
+        idle = all(incarnation.is_idle() for incarnation in self.incarnations.values())
+        return idle and not self._runs
 
     def _ended(self, incarnation: Incarnation, reset: ErrorRecord | None) -> None:
         if self.incarnations.get(incarnation.address) is incarnation:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import trio
 
-from ..actors import INCARNATION, Incarnation
+from ..actors import INCARNATION, Actor
 
 
 class StepTurns(trio.abc.Instrument):
@@ -16,9 +16,9 @@ class StepTurns(trio.abc.Instrument):
 
     def __init__(self, crashed: Callable[[BaseException], None]) -> None:
         self._crashed = crashed
-        self._asked: dict[Incarnation, None] = {}
+        self._asked: dict[Actor, None] = {}
 
-    def at_end(self, incarnation: Incarnation) -> None:
+    def at_end(self, incarnation: Actor) -> None:
         """Call `incarnation.end_turn()` once, after the next step of a task of *incarnation*."""
         self._asked[incarnation] = None
 

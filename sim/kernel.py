@@ -63,6 +63,10 @@ class Guest(Protocol):
         """More than one task of the world woke: leave one in *batch*."""
         ...
 
+    def watch(self, batch: list[Any]) -> None:
+        """What is left in *batch* runs now."""
+        ...
+
     def quiet(self) -> None:
         """Nothing is scheduled any more."""
         ...
@@ -321,6 +325,8 @@ class Kernel(trio.abc.Clock):
             self._ran = True
             if len(batch) > 1:
                 guest.split(batch)
+            if self.watched:
+                guest.watch(batch)
         except BaseException as error:
             guest.failed(error)
 

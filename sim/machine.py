@@ -1,13 +1,10 @@
 """One simulated host: a `Host` over simulated ports, which can crash, be swapped, and start again."""
 
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-import trio
-
-from ..actors import Address, DurableObject, Incarnation, Ports
+from ..actors import Actor, DurableObject, Ports, Worker
 from ..hosts import Host
 from .disk import DiskStore
 from .faults import Subject
@@ -104,7 +101,7 @@ class WorldTurns:
     def __init__(self, world: "World") -> None:
         self._kernel = world.kernel
 
-    def at_end(self, incarnation: Incarnation) -> None:
+    def at_end(self, incarnation: Actor) -> None:
         """End its turn after the step."""
         self._kernel.ending.append(incarnation)
 
@@ -113,7 +110,7 @@ class Machine:
     """A place where objects run, by name."""
 
     def __init__(
-        self, world: "World", name: str, versions: tuple[tuple[type[DurableObject], ...], ...]
+        self, world: "World", name: str, versions: tuple[tuple[type[DurableObject | Worker], ...], ...]
     ) -> None:
         """Make it; `start` turns it on.
 
@@ -129,7 +126,7 @@ class Machine:
         self.version = 0
         self.generation = 0
         self.skew_us = 0
-        self.extra: list[type[DurableObject]] = []
+        self.extra: list[type[DurableObject | Worker]] = []
         self.reads_fail = world.may("read")
         self.alarms_fail = world.may("alarm")
         self._clock = HostClock(self)
@@ -147,7 +144,7 @@ class Machine:
             version=f"v{self.version + 1}",
             env=world.env,
         )
-        classes: Iterable[type[DurableObject]] = (*self.versions[self.version], *self.extra)
+        classes: Iterable[type[DurableObject | Worker]] = (*self.versions[self.version], *self.extra)
         return Host(self.name, ports, classes, numbers=world.number, find=world.incarnation)
 
     def start(self) -> None:

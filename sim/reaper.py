@@ -8,6 +8,7 @@ closed by force, children first.
 
 from typing import Any
 
+from ..actors import Actor
 from ..hosts import Host
 
 __all__ = ["Reaper"]
@@ -17,10 +18,10 @@ class Reaper:
     """Ends what is left of dead hosts."""
 
     def __init__(self) -> None:
-        self._hosts: list[Host] = []
+        self._hosts: list[Host | Actor] = []
         self.kept: list[Any] = []
 
-    def watch(self, host: Host) -> None:
+    def watch(self, host: Host | Actor) -> None:
         """*host* has died."""
         self._hosts.append(host)
 

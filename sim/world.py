@@ -8,7 +8,17 @@ from typing import Any, TypeVar
 import attrs
 import trio
 
-from ..actors import CALL_DEADLINE_S, INCARNATION, Address, DurableObject, Incarnation
+from ..actors import (
+    CALL_DEADLINE_S,
+    INCARNATION,
+    Actor,
+    Address,
+    DurableObject,
+    Incarnation,
+    Program,
+    ProgramRun,
+    Worker,
+)
 from ..hosts import Client, Host
 from .choices import Choices, Option, Site
 from .disk import Disk
@@ -24,6 +34,7 @@ from .waits import wait_graph
 __all__ = ["Failure", "World"]
 
 T = TypeVar("T", bound=DurableObject)
+W = TypeVar("W", bound=Worker)
 
 CUT_US = 5_000_000
 """Virtual microseconds that a partition lasts."""
@@ -75,11 +86,13 @@ class World:
         self.error: BaseException | None = None
         self.is_over = False
         self._kinds = {kind for fault in plan for kind in fault.kinds}
-        kernel.watched = self.may("await")
+        kernel.watched = self.may("await") or self.may("program")
         self._await_sites: dict[tuple[Address, str], Site] = {}
         self._wake_sites: dict[str, Site] = {}
         self._homes: dict[Address, Machine] = {}
         self._numbers: dict[Address, int] = {}
+        self._programs: dict[str, int] = {}
+        self._runs: dict[tuple[str, int], ProgramRun] = {}
         self.clients: dict[str, WorldClient] = {}
         self._reaper = Reaper()
         self._nursery: trio.Nursery | None = None
@@ -102,7 +115,7 @@ class World:
     def machine(
         self,
         name: str,
-        *versions: tuple[type[DurableObject], ...],
+        *versions: tuple[type[DurableObject | Worker], ...],
     ) -> Machine:
         """Turn on a machine that runs the classes of *versions*, one tuple for each code version.
 
@@ -114,6 +127,25 @@ class World:
         machine = self.machines[name] = Machine(self, name, versions or ((),))
         machine.start()
         return machine
+
+    def start(self, program: Program, name: str) -> ProgramRun:
+        """Start *program* as the participant *name*; `await run.ended()` says how it ended.
+
+        It is no part of any machine: only `KillProgram` ends it early.
+        """
+        number = self._programs[name] = self._programs.get(name, 0) + 1
+        ports = self.default().host.ports
+        run = ProgramRun(program, name, number, ports, self._program_ended)
+        self._runs[name, number] = run
+        context = copy_context()
+        context.run(INCARNATION.set, run)
+        assert self._nursery is not None
+        context.run(self._nursery.start_soon, run.run)
+        return run
+
+    def _program_ended(self, run: ProgramRun) -> None:
+        del self._runs[run.name, run.number]
+        self.bury(run)
 
     def end_faults(self) -> None:
         """From here on nothing deviates any more."""
@@ -151,7 +183,7 @@ class World:
             able = [
                 machine
                 for machine in self.machines.values()
-                if address.kind in machine.host.classes
+                if address.kind in machine.host.classes or address.kind in machine.host.workers
             ]
             if not able:
                 able = [self.default()]
@@ -163,7 +195,7 @@ class World:
         """Return the machine for classes that no other one runs."""
         return self.machines.get("host") or self.machine("host")
 
-    def learn(self, cls: type[DurableObject]) -> None:
+    def learn(self, cls: type[DurableObject | Worker]) -> None:
         """Make sure that some machine can run *cls*."""
         for machine in self.machines.values():
             if any(cls.stored_name == k.stored_name for v in machine.versions for k in v):
@@ -191,8 +223,8 @@ class World:
         context.run(INCARNATION.set, None)
         context.run(self._nursery.start_soon, work)
 
-    def bury(self, host: Host) -> None:
-        """*host* is dead: what does not unwind by itself is reaped at the next quiet moment."""
+    def bury(self, host: Host | Actor) -> None:
+        """*host*, or somebody, is dead: what does not unwind by itself is reaped at the next quiet moment."""
         self._reaper.watch(host)
         self.kernel.dead = True
 
@@ -217,6 +249,10 @@ class World:
     def before_end(self, ending: Any) -> None:
         """A turn of an incarnation is about to end: it may be its last."""
         if not ending.alive:
+            return
+        if isinstance(ending, ProgramRun):
+            if self.choices.choose(self.site(ending.name, Subject("program", ending.name))):
+                ending.kill()
             return
         address: Address = ending.address
         method = str(self.running.get(str(address), ""))
@@ -247,10 +283,17 @@ class World:
             self.kernel.push(queue)
         batch[:] = others
 
+    def watch(self, batch: list[Any]) -> None:
+        """These tasks run now: the end of each of their turns is a moment to die at."""
+        for task in batch:
+            actor = task.context.get(INCARNATION)
+            if actor is not None:
+                actor.touch()
+
     def _actor(self, task: Any) -> str | None:
         incarnation = task.context.get(INCARNATION)
         if incarnation is not None:
-            return str(incarnation.calls.name)
+            return str(incarnation.name)
         actor: str | None = task.context.get(ACTOR)
         return actor
 
@@ -301,6 +344,8 @@ class World:
                 self._nursery = nursery
                 self.spawn("scenario", scenario)
                 await self._quiet.wait()
+                for run in list(self._runs.values()):
+                    run.kill()
                 for machine in self.machines.values():
                     machine.host.crash("the world ended")
                     self._reaper.watch(machine.host)
@@ -339,6 +384,11 @@ class WorldClient:
         """Return a stub of the object *name* of *cls*, as `EmbeddedHost.get`."""
         self._world.learn(cls)
         return self._client.objects.get(cls, name, deadline_s=deadline_s)
+
+    def worker(self, cls: type[W], *, deadline_s: float = CALL_DEADLINE_S) -> W:
+        """Return a stub of the worker *cls*, whose one method is `fetch`."""
+        self._world.learn(cls)
+        return self._client.objects.worker(cls, deadline_s=deadline_s)
 
 
 def describe(error: BaseException) -> str:
