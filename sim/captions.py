@@ -1,0 +1,77 @@
+"""What bytes of a trace say, in a few words: calls, replies, commits."""
+
+from collections.abc import Sequence
+
+from ..wire import WireError, decode, decode_envelope, decode_reply, error_from
+from .machine import EPOCH_US
+from .wording import cut, seconds, shown, visible
+
+__all__ = ["call_text", "commit_text", "reply_text"]
+
+PARTS_MAX = 3
+"""Arguments of one call, or keys of one commit, that are shown; the rest is counted."""
+ARGUMENT_CHARACTERS_MAX = 20
+STORED_CHARACTERS_MAX = 24
+ERROR_CHARACTERS_MAX = 60
+"""Characters of an error that came back; its message may be a page."""
+
+
+def call_text(method: str, data: bytes) -> str:
+    """Write a call with its arguments, from the bytes of its envelope."""
+    try:
+        envelope = decode_envelope(data)
+    except WireError:
+        return f"{method}(?)"
+    parts = [shown(value, ARGUMENT_CHARACTERS_MAX) for value in envelope.args]
+    parts += [
+        f"{visible(key)}={shown(value, ARGUMENT_CHARACTERS_MAX)}"
+        for key, value in envelope.kwargs.items()
+    ]
+    if len(parts) > PARTS_MAX:
+        parts[PARTS_MAX:] = [f"{len(parts) - PARTS_MAX} more"]
+    return f"{method}({', '.join(parts)})"
+
+
+def reply_text(data: bytes) -> tuple[str, bool]:
+    """Return what a reply says, and whether it is an error."""
+    try:
+        reply = decode_reply(data)
+        if reply.error is None:
+            return shown(reply.value), False
+        error = error_from(reply.error)
+    except WireError:
+        return "cannot be read", True
+    text = visible(f"{type(error).__name__}: {error}".strip(": "))
+    return cut(text, ERROR_CHARACTERS_MAX), True
+
+
+def commit_text(
+    changes: Sequence[tuple[str, bytes | None, bytes | None]], alarm: int | str | None
+) -> str:
+    """Write the changes of a commit: each key with its value before and after, and the alarm."""
+    parts = [change_text(*change) for change in changes[:PARTS_MAX]]
+    if len(changes) > PARTS_MAX:
+        parts.append(f"{len(changes) - PARTS_MAX} keys more")
+    if alarm is None:
+        parts.append("no alarm")
+    elif isinstance(alarm, int):
+        parts.append(f"alarm at {seconds(alarm - EPOCH_US)}")
+    return ", ".join(parts)
+
+
+def change_text(key: str, before: bytes | None, after: bytes | None) -> str:
+    """Write what became of one key."""
+    name = visible(key)
+    if after is None:
+        return f"{name} deleted"
+    if before is None:
+        return f"{name} = {value_text(after)}"
+    return f"{name}: {value_text(before)} → {value_text(after)}"
+
+
+def value_text(data: bytes) -> str:
+    """Write a stored value."""
+    try:
+        return shown(decode(data), STORED_CHARACTERS_MAX)
+    except WireError:
+        return f"<{len(data)} bytes>"

@@ -1,0 +1,382 @@
+"""A trace as a diagram: whose lanes there are, and step by step who sent what and what befell whom.
+
+A message that arrives before anything else happens is one step. One that something overtook is two:
+where it left, and where it arrived. `chart.py` and `mermaid.py` draw the same diagram.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import attrs
+
+from .captions import call_text, commit_text, reply_text
+from .choices import Deviation, split_name
+from .trace import Row
+from .wording import cut, visible
+from .world import Failure
+
+__all__ = ["Diagram", "Step", "diagram_of"]
+
+Arrow = Literal["whole", "sent", "arrived", "lost"]
+
+
+@attrs.frozen(kw_only=True)
+class Step:
+    """One line of a chart.
+
+    Attributes:
+        number: of its row in the trace.
+        time_us: virtual microseconds since the world began.
+        source: whose lane it starts at; "" for what concerns the whole world.
+        target: whose lane it ends at; None if nothing is sent.
+        arrow: which part of a message it is, if it is one.
+        is_reply: whether the message answers a call.
+        text: what is said.
+        is_marked: a deviation or a failure: what a reader looks for.
+        alive: objects that have an incarnation once the step is done.
+        busy: those with a handler in progress.
+    """
+
+    number: int
+    time_us: int
+    source: str
+    text: str
+    target: str | None = None
+    arrow: Arrow | None = None
+    is_reply: bool = False
+    is_marked: bool = False
+    alive: frozenset[str] = frozenset()
+    busy: frozenset[str] = frozenset()
+
+
+@attrs.frozen(kw_only=True)
+class Diagram:
+    """What a chart draws.
+
+    Attributes:
+        participants: callers from outside first, then objects, each in order of appearance.
+        objects: those of them that come and go.
+        steps: in order.
+        is_cut: whether the trace no longer had its beginning.
+    """
+
+    participants: tuple[str, ...]
+    objects: frozenset[str]
+    steps: tuple[Step, ...]
+    is_cut: bool
+
+
+def diagram_of(
+    rows: Iterable[Row],
+    deviations: Iterable[Deviation] = (),
+    failures: Iterable[Failure] = (),
+) -> Diagram:
+    """Make the diagram of *rows*.
+
+    Args:
+        rows: of one trace, in order.
+        deviations: of the same run: messages that one of them moved are marked.
+        failures: of the same run: they give the messages of what was violated.
+    """
+    drawing = _Drawing(deviations, failures)
+    first: int | None = None
+    for row in rows:
+        first = row.number if first is None else first
+        drawing.add(row)
+    return drawing.finished(is_cut=first is not None and first > 1)
+
+
+@attrs.define
+class _Call:
+    """One call under way."""
+
+    target: str
+    method: str
+    text: str
+    requests: int
+    sent: Step | None = None
+    replied: list[Step] = attrs.field(factory=list[Step])
+
+
+class _Drawing:
+    """A diagram that grows row by row."""
+
+    def __init__(self, deviations: Iterable[Deviation], failures: Iterable[Failure]) -> None:
+        self._steps: list[Step] = []
+        self._callers: dict[str, None] = {}
+        self._objects: dict[str, None] = {}
+        self._alive: frozenset[str] = frozenset()
+        self._busy: frozenset[str] = frozenset()
+        self._running: dict[str, int] = {}
+        self._calls: dict[tuple[str, int], _Call] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        self._moved = _by_site(deviations)
+        self._failures = {failure.property: failure.message for failure in failures}
+        self._crashing = False
+        self._struck = ""
+        self._calm = False
+        self._before: Row | None = None
+        self._on: dict[str, Callable[[Row], None]] = {
+            "request": self._request,
+            "deliver": self._deliver,
+            "reply": self._reply,
+            "answer": self._answer,
+            "lost": self._lost,
+            "broken": self._broken,
+            "start": self._start,
+            "begin": self._begin,
+            "raised": self._raised,
+            "commit": self._commit,
+            "effect": self._effect,
+            "left-over failed": self._left_over,
+            "strike": self._strike,
+            "swap": self._swap,
+            "violated": self._violated,
+            "calm": self._becalm,
+        }
+
+    def add(self, row: Row) -> None:
+        """Draw one row, if it is one that is drawn."""
+        if row.kind in ("crash", "reset", "evict"):
+            self._gone(row)
+        else:
+            self._crashing = False
+            draw = self._on.get(row.kind)
+            if draw is not None:
+                draw(row)
+        self._before = row
+
+    def finished(self, *, is_cut: bool) -> Diagram:
+        """Return what was drawn."""
+        callers = [name for name in self._callers if name not in self._objects]
+        return Diagram(
+            participants=(*callers, *self._objects),
+            objects=frozenset(self._objects),
+            steps=tuple(self._steps),
+            is_cut=is_cut,
+        )
+
+    def _step(self, row: Row, source: str, text: str, **more: Any) -> Step:
+        return Step(
+            number=row.number,
+            time_us=row.time_us,
+            source=source,
+            text=text,
+            alive=self._alive,
+            busy=self._busy,
+            **more,
+        )
+
+    def _note(self, row: Row, source: str, text: str, *, is_marked: bool = False) -> None:
+        if source and source not in self._objects:
+            self._callers[source] = None
+        self._steps.append(self._step(row, source, text, is_marked=is_marked))
+
+    def _run(self, name: str, more: int | None) -> None:
+        """*name* has *more* handlers in progress than before; None: no handler any more."""
+        count = 0 if more is None else max(self._running.get(name, 0) + more, 0)
+        self._running[name] = count
+        if count and name not in self._busy:
+            self._busy |= {name}
+        elif not count and name in self._busy:
+            self._busy -= {name}
+
+    def _moved_by(self, kind: str, subject: str) -> str | None:
+        # The same count that names the choice: the n-th message of its kind on its route.
+        number = self._counts[kind, subject] = self._counts.get((kind, subject), 0) + 1
+        return self._moved.get((kind, number, subject))
+
+    # ---- messages
+
+    def _request(self, row: Row) -> None:
+        caller = row.actor
+        number, kind, name, method, data = row.detail
+        target = f"{kind}/{name}"
+        if caller not in self._objects:
+            self._callers[caller] = None
+        self._objects[target] = None
+        text = call_text(method, data)
+        option = self._moved_by("request", f"{target}.{method} by {caller}")
+        call = self._calls[caller, number] = _Call(target, method, text, 1)
+        if option is not None and option != "lost":
+            text = f"{text} [{option}]"
+        call.text = text
+        call.sent = self._step(
+            row, caller, text, target=target, arrow="sent", is_marked=option is not None
+        )
+        self._steps.append(call.sent)
+
+    def _deliver(self, row: Row) -> None:
+        call = self._calls.get((row.actor, row.detail[0]))
+        if call is None:
+            return
+        self._arrive(row, call.sent, row.actor, call.target, call.text, is_reply=False)
+        call.sent = None
+
+    def _reply(self, row: Row) -> None:
+        caller = row.actor
+        call = self._calls.get((caller, row.detail[0]))
+        if call is None:
+            return
+        option = self._moved_by("reply", f"{call.target}.{call.method} to {caller}")
+        self._run(call.target, -1)
+        moved = f" [{option}]" if option not in (None, "lost") else ""
+        step = self._step(
+            row,
+            call.target,
+            f"reply to {call.method}{moved}",
+            target=caller,
+            arrow="sent",
+            is_reply=True,
+            is_marked=option is not None,
+        )
+        call.replied.append(step)
+        self._steps.append(step)
+
+    def _answer(self, row: Row) -> None:
+        call = self._calls.get((row.actor, row.detail[0]))
+        if call is None:
+            return
+        sent = call.replied.pop(0) if call.replied else None
+        text, failed = reply_text(row.detail[1])
+        self._arrive(row, sent, call.target, row.actor, text, is_reply=True, is_marked=failed)
+
+    def _arrive(
+        self,
+        row: Row,
+        sent: Step | None,
+        source: str,
+        target: str,
+        text: str,
+        *,
+        is_reply: bool,
+        is_marked: bool = False,
+    ) -> None:
+        whole = sent is not None and self._steps[-1] is sent and sent.time_us == row.time_us
+        marked = is_marked or (sent is not None and sent.is_marked)
+        if whole:
+            self._steps.pop()
+        self._steps.append(
+            self._step(
+                row,
+                source,
+                text,
+                target=target,
+                arrow="whole" if whole else "arrived",
+                is_reply=is_reply,
+                is_marked=marked,
+            )
+        )
+
+    def _lost(self, row: Row) -> None:
+        number, what = row.detail
+        call = self._calls.get((row.actor, number))
+        if call is None:
+            return
+        is_reply = what == "reply" or (call.sent is None and bool(call.replied))
+        sent = call.replied.pop() if is_reply and call.replied else call.sent
+        if sent is not None and self._steps[-1] is sent:
+            self._steps.pop()
+        source, target = (call.target, row.actor) if is_reply else (row.actor, call.target)
+        text = "reply lost" if is_reply else f"{call.text} lost"
+        self._steps.append(
+            self._step(
+                row, source, text, target=target, arrow="lost", is_reply=is_reply, is_marked=True
+            )
+        )
+
+    def _broken(self, row: Row) -> None:
+        call = self._calls.get((row.actor, row.detail[0]))
+        method = "a call" if call is None else call.method
+        self._note(row, row.actor, f"connection broken: {method} has no reply", is_marked=True)
+
+    # ---- objects
+
+    def _start(self, row: Row) -> None:
+        self._objects[row.actor] = None
+        self._alive |= {row.actor}
+        self._run(row.actor, None)
+        if row.incarnation > 1:
+            self._note(row, row.actor, f"incarnation {row.incarnation} starts")
+
+    def _begin(self, row: Row) -> None:
+        label = row.detail[0]
+        if label == "alarm":
+            self._note(row, row.actor, "alarm rings")
+            return
+        self._run(row.actor, 1)
+        before = self._before
+        if before is None or before.kind not in ("deliver", "start"):
+            self._note(row, row.actor, f"begins {label}")
+        elif self._steps:
+            self._steps[-1] = attrs.evolve(self._steps[-1], busy=self._busy, alive=self._alive)
+
+    def _raised(self, row: Row) -> None:
+        label, error = row.detail
+        # What a call raised stands in its reply.
+        if label == "alarm":
+            self._note(row, row.actor, f"alarm failed: {error}", is_marked=True)
+
+    def _commit(self, row: Row) -> None:
+        _, changes, alarm = row.detail
+        text = commit_text(changes, alarm)
+        if text:
+            self._note(row, row.actor, text)
+
+    def _effect(self, row: Row) -> None:
+        kind, value = row.detail
+        text = visible(str(kind)) if value == "None" else f"{visible(str(kind))}: {cut(value, 32)}"
+        source = row.actor if row.actor in self._objects else ""
+        self._note(row, source, f"outside: {text}")
+
+    def _left_over(self, row: Row) -> None:
+        self._note(row, row.actor, "left-over work failed", is_marked=True)
+
+    def _gone(self, row: Row) -> None:
+        if row.kind == "crash" and "/" not in row.actor:
+            self._crashing = True
+            self._note(row, "", f"{row.actor} crashes and starts again", is_marked=True)
+            return
+        self._alive -= {row.actor}
+        self._run(row.actor, None)
+        if row.kind == "crash" and not self._crashing:
+            return  # the end of the world
+        words = {"crash": "dies", "evict": "is evicted", "reset": "is reset"}[row.kind]
+        is_marked = row.kind != "evict" or self._struck == row.actor
+        self._struck = ""
+        if is_marked or not self._calm:
+            self._note(row, row.actor, words, is_marked=is_marked)
+
+    # ---- the world
+
+    def _becalm(self, row: Row) -> None:
+        # The scenario has ended: that objects go for being idle tells nothing any more.
+        del row
+        self._calm = True
+
+    def _strike(self, row: Row) -> None:
+        option, address = row.detail
+        if option == "evicted":
+            self._struck = address
+        elif option.startswith("clock"):
+            self._note(row, "", f"the clock of {row.actor} jumps: {option}", is_marked=True)
+        elif option == "cut 5 s":
+            self._note(row, "", f"a link to {row.actor} is cut for 5 s", is_marked=True)
+        elif option == "replaced":
+            self._note(row, address, "is replaced, and runs on", is_marked=True)
+
+    def _swap(self, row: Row) -> None:
+        self._note(row, "", f"{row.actor} changes over to version {row.detail[0]}", is_marked=True)
+
+    def _violated(self, row: Row) -> None:
+        (name,) = row.detail
+        message = self._failures.get(name)
+        text = visible(name if message is None else f"{name}: {message}")
+        self._note(row, "", f"✗ {text}", is_marked=True)
+
+
+def _by_site(deviations: Iterable[Deviation]) -> dict[tuple[str, int, str], str]:
+    found: dict[tuple[str, int, str], str] = {}
+    for deviation in deviations:
+        found[split_name(deviation.choice)] = deviation.option
+    return found
