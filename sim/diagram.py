@@ -17,6 +17,16 @@ from .world import Failure
 
 __all__ = ["Diagram", "Step", "diagram_of"]
 
+GONE = {
+    "crash": "dies",
+    "evict": "is evicted",
+    "reset": "is reset",
+    "done": "ends",
+    "failed": "fails",
+    "killed": "is killed",
+}
+"""How a participant ends: kinds of rows, and what is said of them."""
+
 Arrow = Literal["whole", "sent", "arrived", "lost"]
 
 
@@ -54,7 +64,8 @@ class Diagram:
     """What a chart draws.
 
     Attributes:
-        participants: callers from outside first, then objects, each in order of appearance.
+        participants: those that only call first, then those that are called, each in order of
+            appearance.
         objects: those of them that come and go.
         steps: in order.
         is_cut: whether the trace no longer had its beginning.
@@ -93,7 +104,7 @@ class _Call:
     target: str
     method: str
     text: str
-    requests: int
+    route: str
     sent: Step | None = None
     replied: list[Step] = attrs.field(factory=list[Step])
 
@@ -103,8 +114,8 @@ class _Drawing:
 
     def __init__(self, deviations: Iterable[Deviation], failures: Iterable[Failure]) -> None:
         self._steps: list[Step] = []
-        self._callers: dict[str, None] = {}
-        self._objects: dict[str, None] = {}
+        self._lanes: dict[str, bool] = {}  # in order of appearance: whether it is called
+        self._comers: set[str] = set()
         self._alive: frozenset[str] = frozenset()
         self._busy: frozenset[str] = frozenset()
         self._running: dict[str, int] = {}
@@ -137,7 +148,7 @@ class _Drawing:
 
     def add(self, row: Row) -> None:
         """Draw one row, if it is one that is drawn."""
-        if row.kind in ("crash", "reset", "evict"):
+        if row.kind in GONE:
             self._gone(row)
         else:
             self._crashing = False
@@ -148,10 +159,9 @@ class _Drawing:
 
     def finished(self, *, is_cut: bool) -> Diagram:
         """Return what was drawn."""
-        callers = [name for name in self._callers if name not in self._objects]
         return Diagram(
-            participants=(*callers, *self._objects),
-            objects=frozenset(self._objects),
+            participants=tuple(sorted(self._lanes, key=self._lanes.__getitem__)),
+            objects=frozenset(self._comers),
             steps=tuple(self._steps),
             is_cut=is_cut,
         )
@@ -168,8 +178,8 @@ class _Drawing:
         )
 
     def _note(self, row: Row, source: str, text: str, *, is_marked: bool = False) -> None:
-        if source and source not in self._objects:
-            self._callers[source] = None
+        if source:
+            self._lanes.setdefault(source, False)
         self._steps.append(self._step(row, source, text, is_marked=is_marked))
 
     def _run(self, name: str, more: int | None) -> None:
@@ -191,13 +201,13 @@ class _Drawing:
     def _request(self, row: Row) -> None:
         caller = row.actor
         number, kind, name, method, data = row.detail
-        target = f"{kind}/{name}"
-        if caller not in self._objects:
-            self._callers[caller] = None
-        self._objects[target] = None
+        target = f"{kind}/{name}" if name else kind
+        self._lanes.setdefault(caller, False)
+        self._lanes[target] = True
+        self._comers.add(target)
         text = call_text(method, data)
-        option = self._moved_by("request", f"{target}.{method} by {caller}")
-        call = self._calls[caller, number] = _Call(target, method, text, 1)
+        option = self._moved_by("request", f"{kind}/{name}.{method} by {caller}")
+        call = self._calls[caller, number] = _Call(target, method, text, f"{kind}/{name}.{method}")
         if option is not None and option != "lost":
             text = f"{text} [{option}]"
         call.text = text
@@ -218,7 +228,7 @@ class _Drawing:
         call = self._calls.get((caller, row.detail[0]))
         if call is None:
             return
-        option = self._moved_by("reply", f"{call.target}.{call.method} to {caller}")
+        option = self._moved_by("reply", f"{call.route} to {caller}")
         self._run(call.target, -1)
         moved = f" [{option}]" if option not in (None, "lost") else ""
         step = self._step(
@@ -293,7 +303,8 @@ class _Drawing:
     # ---- objects
 
     def _start(self, row: Row) -> None:
-        self._objects[row.actor] = None
+        self._lanes.setdefault(row.actor, False)
+        self._comers.add(row.actor)
         self._alive |= {row.actor}
         self._run(row.actor, None)
         if row.incarnation > 1:
@@ -326,14 +337,14 @@ class _Drawing:
     def _effect(self, row: Row) -> None:
         kind, value = row.detail
         text = visible(str(kind)) if value == "None" else f"{visible(str(kind))}: {cut(value, 32)}"
-        source = row.actor if row.actor in self._objects else ""
+        source = row.actor if row.actor in self._comers else ""
         self._note(row, source, f"outside: {text}")
 
     def _left_over(self, row: Row) -> None:
         self._note(row, row.actor, "left-over work failed", is_marked=True)
 
     def _gone(self, row: Row) -> None:
-        if row.kind == "crash" and "/" not in row.actor:
+        if row.kind == "crash" and row.incarnation == 0:
             self._crashing = True
             self._note(row, "", f"{row.actor} crashes and starts again", is_marked=True)
             return
@@ -341,11 +352,10 @@ class _Drawing:
         self._run(row.actor, None)
         if row.kind == "crash" and not self._crashing:
             return  # the end of the world
-        words = {"crash": "dies", "evict": "is evicted", "reset": "is reset"}[row.kind]
-        is_marked = row.kind != "evict" or self._struck == row.actor
+        is_marked = row.kind not in ("evict", "done") or self._struck == row.actor
         self._struck = ""
         if is_marked or not self._calm:
-            self._note(row, row.actor, words, is_marked=is_marked)
+            self._note(row, row.actor, GONE[row.kind], is_marked=is_marked)
 
     # ---- the world
 
