@@ -105,6 +105,8 @@ class Host:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled; then whatever still runs is dead."""
+        if self.state == "closed":
+            return  # It crashed before it ran.
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery

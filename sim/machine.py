@@ -130,6 +130,7 @@ class Machine:
         self.reads_fail = world.may("read")
         self.alarms_fail = world.may("alarm")
         self._clock = HostClock(self)
+        self._early: list[Message] = []
         self.host = self._make()
 
     def _make(self) -> Host:
@@ -154,7 +155,21 @@ class Machine:
             option = world.choices.choose(world.site(self.name, Subject("clock", self.name)))
             self.skew_us = {"60 s ahead": MINUTE_US, "60 s behind": -MINUTE_US}.get(option or "", 0)
         world.trace.add("up", self.name, 0, self.version + 1)
-        world.spawn(self.name, self.host.run)
+        host = self.host
+        world.spawn(self.name, lambda: host.run(task_status=self))
+
+    def started(self, value: None = None) -> None:
+        """The host takes requests: those that came too early arrive now, in their order."""
+        del value
+        self.world.kernel.fresh.extend(self._early)
+        self._early.clear()
+
+    def is_early(self, message: "Message") -> bool:
+        """Whether the host is only coming up: then *message* arrives as soon as it is there."""
+        if self.host.state != "new":
+            return False
+        self._early.append(message)
+        return True
 
     def receive(self, data: bytes, message: "Message") -> None:
         """Take in a request."""

@@ -154,9 +154,12 @@ class Network:
         world = self.world
         if self._cut and self._is_cut(message):
             return
+        machine = world.place(message.route.address)
+        if machine.is_early(message):
+            return
         envelope = message.envelope
         world.trace.add("deliver", envelope.caller, 0, envelope.id, envelope.kind, envelope.name)
-        world.place(message.route.address).receive(message.data, message)
+        machine.receive(message.data, message)
 
     # ---- replies
 

@@ -123,6 +123,11 @@ class Watch:
             message = (each.__doc__ or each.name).strip().partition("\n")[0]
         except AssertionError as error:
             holds, message = False, str(error) or (each.__doc__ or each.name).strip()
+        except Exception as error:
+            holds, message = False, f"it could not be asked: {type(error).__name__}: {error}"
+            # A `sometimes` that cannot be asked would otherwise only look as if it were not reached.
+            if each.when == "sometimes":
+                self._world.fail(each.name, message)
         if each.when == "sometimes":
             self.reached[each.name] = self.reached[each.name] or bool(holds)
         elif not holds:
