@@ -8,7 +8,7 @@ The rules, from the platform (`spec/durable-objects.md`, IG-1 to IG-14):
 - A *critical section* (`block_concurrency_while`, `transaction`) lets in only events that were begun
   inside it. Sections nest; sections begun together in one scope run one after the other.
 - Whoever has to wait is served first in, first out, except that a section that is ready to start
-  goes before waiting events.
+  goes before waiting events, and what awaits a section that has ended goes before both.
 - What a finished section left running belongs to the scope around it.
 
 Not handled here: plain trio waits. They do not pass the gate, as promises that a JavaScript object
@@ -54,13 +54,14 @@ class InputGate:
     shut until `turn_ended`.
     """
 
-    __slots__ = ("_await_turn", "_busy", "_events", "_sections", "top")
+    __slots__ = ("_await_turn", "_busy", "_ends", "_events", "_sections", "top")
 
     def __init__(self, await_turn: Callable[[], None]) -> None:
         self.top: Section | None = None
         self._busy = False
         self._events: deque[tuple[Section | None, Callable[[], bool]]] = deque()
         self._sections: deque[tuple[Section, Callable[[], bool]]] = deque()
+        self._ends: deque[tuple[Section | None, Callable[[], bool]]] = deque()
         self._await_turn = await_turn
 
     def enter(self, scope: Section | None, action: Callable[[], bool]) -> None:
@@ -85,29 +86,33 @@ class InputGate:
             self._busy = True
             self._await_turn()
 
-    def end(self, section: Section) -> None:
-        """*section* is over: its parent's events may enter again, after this turn."""
+    def end(self, section: Section, action: Callable[[], bool]) -> None:
+        """*section* is over: after this turn its parent's events may enter again.
+
+        *action* tells whoever awaits the section, before any other event (IG-11).
+        """
         section.ended = True
         self.top = living(section.parent)
+        self._ends.append((section.parent, action))
         if not self._busy:
             self._busy = True
             self._await_turn()
 
     def turn_ended(self) -> None:
         """Let in whoever waits and may, up to the first that wakes a task."""
-        self._busy = False
-        while self._sections or self._events:
+        # Busy meanwhile: what an action itself enters waits behind those that wait already.
+        while self._sections or self._events or self._ends:
             action = self._next()
             if action is None:
-                return
+                break
             if action():
-                self._busy = True
                 self._await_turn()
                 return
+        self._busy = False
 
     def waiting(self) -> int:
         """How many events and sections wait at the gate."""
-        return len(self._events) + len(self._sections)
+        return len(self._events) + len(self._sections) + len(self._ends)
 
     def is_blocked(self) -> bool:
         """Whether a critical section keeps events that begin outside of it from entering."""
@@ -115,6 +120,10 @@ class InputGate:
 
     def _next(self) -> Callable[[], bool] | None:
         top = self.top
+        for place, (scope, action) in enumerate(self._ends):
+            if living(scope) is top:
+                del self._ends[place]
+                return action
         for place, (section, action) in enumerate(self._sections):
             if living(section.parent) is top:
                 del self._sections[place]

@@ -378,8 +378,8 @@ class Incarnation(Actor):
         self, section: Section, pending: Pending, value: Any, error: Exception | None
     ) -> None:
         if self.alive:
-            self._gate.end(section)
-            pending.settle(value, error)
+            pending.keep(value, error)
+            self._gate.end(section, pending.wake)
 
     def wait_until(self, work: Callable[[], Awaitable[object]]) -> None:
         """As `DurableObject.wait_until`."""

@@ -75,9 +75,13 @@ class Pending:
 
     def settle(self, value: Any, error: BaseException | None) -> None:
         """Keep the outcome; it becomes visible when the owner's input gate lets it in."""
+        self.keep(value, error)
+        self._owner.enter(self.scope, self.wake)
+
+    def keep(self, value: Any, error: BaseException | None) -> None:
+        """Keep the outcome; `wake` makes it visible."""
         self._value = value
         self._error = error
-        self._owner.enter(self.scope, self.wake)
 
     def wake(self) -> bool:
         """Make the outcome visible now and wake the waiters. Returns whether there were any."""

@@ -153,7 +153,9 @@ class CacheTransaction:
     def put_many(self, entries: Mapping[str, Any], **_how: bool) -> None:
         """As `Storage.put_many`."""
         self._check("put")
-        self._writes |= {key: encode(value) for key, value in entries.items() if value is not ABSENT}
+        self._writes |= {
+            key: encode(value) for key, value in entries.items() if value is not ABSENT
+        }
 
     def delete(self, key: str, **_how: bool) -> bool:
         """As `Storage.delete`."""

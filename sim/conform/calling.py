@@ -58,7 +58,9 @@ def resolve(env: Env, op: Op) -> Handle:
     return handle_of(env, op["to"])
 
 
-def send(env: Env, handle: Handle, method: str, *arguments: Value, fetched: bool = False) -> Promise:
+def send(
+    env: Env, handle: Handle, method: str, *arguments: Value, fetched: bool = False
+) -> Promise:
     """Call *method* now; the promise of what comes back."""
 
     def translate(error: Exception) -> Value | None:

@@ -34,6 +34,7 @@ _WORDS: Final = {
     "put_many()": "put()",
     "delete_many()": "delete()",
     "block_concurrency_while()": "blockConcurrencyWhile()",
+    "start and start_after values": "start and startAfter values",
 }
 _KINDS: Final = {
     "setAlarm() cannot be called with an alarm time <= 0": "TypeError",

@@ -15,7 +15,7 @@ __all__ = ["Jobs", "Promise", "Thrown", "async_function"]
 Steps = Generator[Any, Any, Any]
 
 
-class Thrown(Exception):  # noqa: N818 (JavaScript's word)
+class Thrown(Exception):
     """A JavaScript exception on its way; `value` is what was thrown."""
 
     def __init__(self, value: Any) -> None:
@@ -76,7 +76,9 @@ class Promise:
         if isinstance(value, Promise):
             promise = value
             self._jobs.add(
-                lambda: promise.then(lambda v: self._settle(v, False), lambda e: self._settle(e, True))
+                lambda: promise.then(
+                    lambda v: self._settle(v, False), lambda e: self._settle(e, True)
+                )
             )
         else:
             self._settle(value, False)

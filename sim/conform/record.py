@@ -63,9 +63,7 @@ class Run:
 
     def count(self, ev: str, at: str | None) -> int:
         """How many events *ev* are recorded, of all participants or of one."""
-        return sum(
-            event["ev"] == ev and (at is None or event["at"] == at) for event in self.trace
-        )
+        return sum(event["ev"] == ev and (at is None or event["at"] == at) for event in self.trace)
 
     def register(self, label: str, address: Address) -> str:
         """Remember which object *label* is; returns its id, 64 hexadecimal digits."""

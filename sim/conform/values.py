@@ -35,7 +35,7 @@ LONG_LENGTH: Final = 300
 """Characters or bytes from which the corpus keeps only the length (harness, values.js)."""
 
 
-class UnknownNotation(Exception):  # noqa: N818 (named for what it is)
+class UnknownNotation(Exception):
     """The notation has a kind of value that no Python value stands for. Nothing was made."""
 
 
@@ -227,9 +227,7 @@ _LITERALS: Final[dict[str, Callable[[Notation, Callable[[Notation], Value]], Val
     "promise": lambda _n, _r: Uncloneable("#<Promise>"),
 }
 
-_EXPRESSIONS: Final[
-    dict[str, Callable[[Notation, Callable[[Notation], Value], Scope], Value]]
-] = {
+_EXPRESSIONS: Final[dict[str, Callable[[Notation, Callable[[Notation], Value], Scope], Value]]] = {
     "var": lambda n, _r, scope: scope["var"].get(n["v"], ABSENT),
     "mem": lambda n, _r, scope: scope["mem"].get(n["v"], ABSENT),
     "add": lambda n, r, _s: add(r(n["a"]), r(n["b"])),
@@ -285,7 +283,11 @@ def encode(value: Value, norm: Callable[[str], str] = str) -> Notation:
         return [encode(part, norm) for part in value]
     if isinstance(value, dict):
         members = {name: encode(part, norm) for name, part in value.items()}
-        return {"$": "obj", "v": [list(pair) for pair in members.items()]} if "$" in members else members
+        return (
+            {"$": "obj", "v": [list(pair) for pair in members.items()]}
+            if "$" in members
+            else members
+        )
     return _encode_special(value, lambda part: encode(part, norm))
 
 
@@ -341,7 +343,11 @@ def _encode_bytes(value: Bytes) -> Notation:
     buffer = value.view == "ArrayBuffer"
     if len(value.data) > LONG_LENGTH:
         length = {"n": len(value.data)}
-        return {"$": "longbuffer", **length} if buffer else {"$": "longbytes", "t": value.view, **length}
+        return (
+            {"$": "longbuffer", **length}
+            if buffer
+            else {"$": "longbytes", "t": value.view, **length}
+        )
     if buffer:
         return {"$": "buffer", "v": value.data.hex()}
     return {"$": "bytes", "t": value.view, "v": value.data.hex()}
