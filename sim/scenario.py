@@ -32,7 +32,7 @@ class Scenario:
     name: str
     story: Story = attrs.field(eq=False)
     faults: tuple[Fault, ...] = ()
-    properties: "tuple[Property, ...]" = ()
+    properties: "tuple[Property[Any], ...]" = ()
     parameters: Mapping[str, Sequence[Any]] = attrs.field(factory=dict[str, Sequence[Any]])
 
     @property
@@ -48,7 +48,7 @@ class Scenario:
 def scenario(
     *,
     faults: tuple[Fault, ...] = (),
-    properties: "tuple[Property, ...]" = (),
+    properties: "tuple[Property[Any], ...]" = (),
     parameters: Mapping[str, Sequence[Any]] | None = None,
     name: str | None = None,
 ) -> Callable[[Story], Scenario]:
