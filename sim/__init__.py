@@ -2,6 +2,7 @@
 
 from .choices import Choices, Deviation, Option, Ordinary, Recorded, Site, Source
 from .faults import (
+    Abort,
     AlarmLate,
     AlarmTwice,
     AmbiguousCommit,
@@ -20,6 +21,7 @@ from .faults import (
     LoseReply,
     LoseRequest,
     Partition,
+    Restart,
     SlowDisk,
     StaleIncarnation,
     Swap,
@@ -34,6 +36,7 @@ from .trace import Row, Trace
 from .world import Failure, World
 
 __all__ = [
+    "Abort",
     "AlarmLate",
     "AlarmTwice",
     "AmbiguousCommit",
@@ -63,6 +66,7 @@ __all__ = [
     "Partition",
     "Property",
     "Recorded",
+    "Restart",
     "Row",
     "RunResult",
     "Scenario",

@@ -160,7 +160,7 @@ class Choices:
             self.budget[option.fault] -= 1
             self.struck[option.fault] += 1
         self.deviations.append(
-            Deviation(site.name(site.count), option.name, option.sentence.format(n=site.count))
+            Deviation(site.name(site.count), option.name, option.sentence.replace("{n}", str(site.count)))
         )
         return option.name
 

@@ -4,7 +4,7 @@ A fault names what strikes, where, and how often at most. It becomes options at 
 matches; whether it strikes there is a choice. A plan is a tuple of faults.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import inf
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ import attrs
 from .choices import Option
 
 __all__ = [
+    "Abort",
     "AlarmLate",
     "AlarmTwice",
     "AmbiguousCommit",
@@ -31,6 +32,7 @@ __all__ = [
     "LoseReply",
     "LoseRequest",
     "Partition",
+    "Restart",
     "SlowDisk",
     "StaleIncarnation",
     "Subject",
@@ -38,6 +40,10 @@ __all__ = [
     "every_fault",
     "options_at",
 ]
+
+Sentences = tuple[tuple[str, str], ...]
+"""Options with their sentences: {n} is the number of the choice; {call} the object and method,
+{owner} the object, {caller} who called, {during} the method that runs there."""
 
 Where = type | Callable[..., Any] | str | None
 
@@ -79,10 +85,12 @@ class Fault:
 
     title: ClassVar[str] = "fault"
     kinds: ClassVar[tuple[str, ...]] = ()
+    sentences: ClassVar[Sentences] = ()
 
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Yield (name, sentence) of what this fault can do at *subject*, which it matches."""
-        raise NotImplementedError
+    def strikes(self, kind: str) -> Sentences:
+        """Return (option, sentence) of what this fault can do at sites of *kind*."""
+        del kind
+        return self.sentences
 
     def matches(self, subject: Subject) -> bool:
         """Whether it can strike at *subject*."""
@@ -109,25 +117,13 @@ class Fault:
         return self.title if place is None else f"{self.title} of {place}"
 
 
-def _call(subject: Subject) -> str:
-    target = f"{subject.cls}/{subject.name}" if subject.name else subject.cls
-    return f"{target}.{subject.method}"
-
-
-def _owner(subject: Subject) -> str:
-    return f"{subject.cls}/{subject.name}" if subject.name else subject.cls
-
-
 @attrs.frozen
 class LoseRequest(Fault):
     """A request never arrives; its caller waits until the deadline."""
 
     title: ClassVar[str] = "request lost"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Lose it."""
-        yield "lost", f"request {{n}} of {_call(subject)} by {subject.caller} is lost"
+    sentences: ClassVar[Sentences] = (("lost", "request {n} of {call} by {caller} is lost"),)
 
 
 @attrs.frozen
@@ -136,10 +132,7 @@ class DuplicateRequest(Fault):
 
     title: ClassVar[str] = "request duplicated"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Deliver it at once and again 10 ms later."""
-        yield "twice", f"request {{n}} of {_call(subject)} by {subject.caller} arrives twice"
+    sentences: ClassVar[Sentences] = (("twice", "request {n} of {call} by {caller} arrives twice"),)
 
 
 @attrs.frozen
@@ -148,10 +141,7 @@ class CorruptRequest(Fault):
 
     title: ClassVar[str] = "request corrupted"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Damage it."""
-        yield "corrupt", f"request {{n}} of {_call(subject)} by {subject.caller} is damaged"
+    sentences: ClassVar[Sentences] = (("corrupt", "request {n} of {call} by {caller} is damaged"),)
 
 
 @attrs.frozen
@@ -160,10 +150,7 @@ class LoseReply(Fault):
 
     title: ClassVar[str] = "reply lost"
     kinds: ClassVar[tuple[str, ...]] = ("reply",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Lose it."""
-        yield "lost", f"reply {{n}} of {_call(subject)} to {subject.caller} is lost"
+    sentences: ClassVar[Sentences] = (("lost", "reply {n} of {call} to {caller} is lost"),)
 
 
 @attrs.frozen
@@ -172,10 +159,7 @@ class CorruptReply(Fault):
 
     title: ClassVar[str] = "reply corrupted"
     kinds: ClassVar[tuple[str, ...]] = ("reply",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Damage it."""
-        yield "corrupt", f"reply {{n}} of {_call(subject)} to {subject.caller} is damaged"
+    sentences: ClassVar[Sentences] = (("corrupt", "reply {n} of {call} to {caller} is damaged"),)
 
 
 @attrs.frozen
@@ -193,17 +177,37 @@ class Crash(Fault):
     title: ClassVar[str] = "crash"
     kinds: ClassVar[tuple[str, ...]] = ("commit", "await")
 
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Crash at the moments of this kind of site."""
-        what = f"of {_owner(subject)}" + (f" in {subject.method}" if subject.method else "")
-        if subject.kind == "await":
-            if "await" in self.at:
-                yield "crash", f"the host crashes at await {{n}} {what}"
-            return
-        if "before commit" in self.at:
-            yield "crash before", f"the host crashes before commit {{n}} {what}"
-        if "after commit" in self.at:
-            yield "crash after", f"the host crashes after commit {{n}} {what}"
+    def strikes(self, kind: str) -> tuple[tuple[str, str], ...]:
+        """Crash at those moments that belong to *kind*."""
+        return tuple(
+            (f"crash {moment}", f"the host crashes {words} {{n}} of {{owner}}{{during}}")
+            for moment, site, words in (
+                ("before", "commit", "before commit"),
+                ("after", "commit", "after commit"),
+                ("here", "await", "at await"),
+            )
+            if site == kind and (words.removeprefix("at ") in self.at)
+        )
+
+
+@attrs.frozen
+class Restart(Fault):
+    """The host goes down and starts again right before a request; nothing it runs survives."""
+
+    title: ClassVar[str] = "restart"
+    kinds: ClassVar[tuple[str, ...]] = ("request",)
+    sentences: ClassVar[Sentences] = (
+        ("restarted", "the host is restarted before request {n} of {call} by {caller}"),
+    )
+
+
+@attrs.frozen
+class Abort(Fault):
+    """An object is reset at an await: the writes of that turn are lost, all callers are told."""
+
+    title: ClassVar[str] = "abort"
+    kinds: ClassVar[tuple[str, ...]] = ("await",)
+    sentences: ClassVar[Sentences] = (("aborted", "{owner} is reset at await {n}{during}"),)
 
 
 @attrs.frozen
@@ -212,10 +216,7 @@ class FailWrite(Fault):
 
     title: ClassVar[str] = "write failure"
     kinds: ClassVar[tuple[str, ...]] = ("commit",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Fail it."""
-        yield "fails", f"commit {{n}} of {_owner(subject)} fails, nothing is stored"
+    sentences: ClassVar[Sentences] = (("fails", "commit {n} of {owner} fails, nothing is stored"),)
 
 
 @attrs.frozen
@@ -224,10 +225,9 @@ class AmbiguousCommit(Fault):
 
     title: ClassVar[str] = "ambiguous commit"
     kinds: ClassVar[tuple[str, ...]] = ("commit",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Store it and report failure."""
-        yield "ambiguous", f"commit {{n}} of {_owner(subject)} is stored but reported as failed"
+    sentences: ClassVar[Sentences] = (
+        ("ambiguous", "commit {n} of {owner} is stored but reported as failed"),
+    )
 
 
 @attrs.frozen
@@ -236,10 +236,7 @@ class SlowDisk(Fault):
 
     title: ClassVar[str] = "slow disk"
     kinds: ClassVar[tuple[str, ...]] = ("commit",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Take 1 s."""
-        yield "1 s", f"commit {{n}} of {_owner(subject)} takes 1 s"
+    sentences: ClassVar[Sentences] = (("1 s", "commit {n} of {owner} takes 1 s"),)
 
 
 @attrs.frozen
@@ -248,10 +245,7 @@ class FailRead(Fault):
 
     title: ClassVar[str] = "read failure"
     kinds: ClassVar[tuple[str, ...]] = ("read",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Fail it."""
-        yield "fails", f"read {{n}} of {_owner(subject)} fails"
+    sentences: ClassVar[Sentences] = (("fails", "read {n} of {owner} fails"),)
 
 
 @attrs.frozen
@@ -260,14 +254,9 @@ class Evict(Fault):
 
     title: ClassVar[str] = "eviction"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Evict right before a request."""
-        yield (
-            "evicted",
-            f"{_owner(subject)} is evicted before request {{n}} of {_call(subject)} "
-            f"by {subject.caller}",
-        )
+    sentences: ClassVar[Sentences] = (
+        ("evicted", "{owner} is evicted before request {n} of {call} by {caller}"),
+    )
 
 
 @attrs.frozen
@@ -276,10 +265,7 @@ class FailConstructor(Fault):
 
     title: ClassVar[str] = "constructor failure"
     kinds: ClassVar[tuple[str, ...]] = ("start",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Raise."""
-        yield "fails", f"start {{n}} of {_owner(subject)} fails in the constructor"
+    sentences: ClassVar[Sentences] = (("fails", "start {n} of {owner} fails in the constructor"),)
 
 
 @attrs.frozen
@@ -288,13 +274,9 @@ class Swap(Fault):
 
     title: ClassVar[str] = "version swap"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Swap right before a request."""
-        yield (
-            "swapped",
-            f"the code is swapped before request {{n}} of {_call(subject)} by {subject.caller}",
-        )
+    sentences: ClassVar[Sentences] = (
+        ("swapped", "the code is swapped before request {n} of {call} by {caller}"),
+    )
 
 
 @attrs.frozen
@@ -303,14 +285,12 @@ class StaleIncarnation(Fault):
 
     title: ClassVar[str] = "replaced but running"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Replace right before a request."""
-        yield (
+    sentences: ClassVar[Sentences] = (
+        (
             "replaced",
-            f"{_owner(subject)} is replaced, and the old one runs on, at request {{n}} of "
-            f"{_call(subject)} by {subject.caller}",
-        )
+            "{owner} is replaced, and the old one runs on, at request {n} of {call} by {caller}",
+        ),
+    )
 
 
 @attrs.frozen
@@ -319,10 +299,7 @@ class AlarmLate(Fault):
 
     title: ClassVar[str] = "alarm late"
     kinds: ClassVar[tuple[str, ...]] = ("alarm",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """60 s late."""
-        yield "60 s late", f"alarm {{n}} of {_owner(subject)} rings a minute late"
+    sentences: ClassVar[Sentences] = (("60 s late", "alarm {n} of {owner} rings a minute late"),)
 
 
 @attrs.frozen
@@ -331,10 +308,7 @@ class AlarmTwice(Fault):
 
     title: ClassVar[str] = "alarm twice"
     kinds: ClassVar[tuple[str, ...]] = ("alarm",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Ring now and 1 s later."""
-        yield "twice", f"alarm {{n}} of {_owner(subject)} rings twice"
+    sentences: ClassVar[Sentences] = (("twice", "alarm {n} of {owner} rings twice"),)
 
 
 @attrs.frozen
@@ -343,11 +317,10 @@ class ClockSkew(Fault):
 
     title: ClassVar[str] = "clock skew"
     kinds: ClassVar[tuple[str, ...]] = ("clock",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """A minute ahead or behind."""
-        yield "60 s ahead", f"the clock of {subject.cls} is a minute ahead at start {{n}}"
-        yield "60 s behind", f"the clock of {subject.cls} is a minute behind at start {{n}}"
+    sentences: ClassVar[Sentences] = (
+        ("60 s ahead", "the clock of {owner} is a minute ahead at start {n}"),
+        ("60 s behind", "the clock of {owner} is a minute behind at start {n}"),
+    )
 
 
 @attrs.frozen
@@ -356,12 +329,16 @@ class ClockJump(Fault):
 
     title: ClassVar[str] = "clock jump"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Jump right before a request."""
-        call = f"before request {{n}} of {_call(subject)} by {subject.caller}"
-        yield "clock +60 s", f"the host's clock jumps a minute ahead {call}"
-        yield "clock -60 s", f"the host's clock jumps a minute back {call}"
+    sentences: ClassVar[Sentences] = (
+        (
+            "clock +60 s",
+            "the host's clock jumps a minute ahead before request {n} of {call} by {caller}",
+        ),
+        (
+            "clock -60 s",
+            "the host's clock jumps a minute back before request {n} of {call} by {caller}",
+        ),
+    )
 
 
 @attrs.frozen
@@ -370,14 +347,9 @@ class Partition(Fault):
 
     title: ClassVar[str] = "partition"
     kinds: ClassVar[tuple[str, ...]] = ("request",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Cut right before a request."""
-        yield (
-            "cut 5 s",
-            f"{subject.caller} is cut off from {_owner(subject)} for 5 s at request {{n}} "
-            f"of {_call(subject)}",
-        )
+    sentences: ClassVar[Sentences] = (
+        ("cut 5 s", "{caller} is cut off from {owner} for 5 s at request {n} of {call}"),
+    )
 
 
 @attrs.frozen
@@ -386,19 +358,24 @@ class KillProgram(Fault):
 
     title: ClassVar[str] = "program killed"
     kinds: ClassVar[tuple[str, ...]] = ("program",)
-
-    def options(self, subject: Subject) -> Iterable[tuple[str, str]]:
-        """Kill."""
-        yield "killed", f"program {subject.cls} is killed at await {{n}}"
+    sentences: ClassVar[Sentences] = (("killed", "program {owner} is killed at await {n}"),)
 
 
 def options_at(plan: tuple[Fault, ...], subject: Subject) -> tuple[Option, ...]:
     """Return what *plan* allows to happen at *subject*."""
+    owner = f"{subject.cls}/{subject.name}" if subject.name else subject.cls
+    words = {
+        "n": "{n}",
+        "call": f"{owner}.{subject.method}",
+        "owner": owner,
+        "caller": subject.caller,
+        "during": f" in {subject.method}" if subject.method else "",
+    }
     return tuple(
-        Option(name, sentence, fault.weight, number)
+        Option(name, sentence.format_map(words), fault.weight, number)
         for number, fault in enumerate(plan)
         if fault.matches(subject)
-        for name, sentence in fault.options(subject)
+        for name, sentence in fault.strikes(subject.kind)
     )
 
 
@@ -414,6 +391,8 @@ KINDS: tuple[type[Fault], ...] = (
     LoseReply,
     CorruptReply,
     Crash,
+    Restart,
+    Abort,
     FailWrite,
     AmbiguousCommit,
     SlowDisk,

@@ -136,7 +136,7 @@ class Network:
             copy = Message(self, message.route, message.envelope, message.data, message.calls)
             kernel.at(kernel.now_us + ECHO_US, copy)
         elif option is not None:
-            self.world.strike(option, message)
+            self.world.strikes.before_request(option, message)
             if self._is_cut(message):
                 return
         if earliest < kernel.now_us:
