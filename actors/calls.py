@@ -18,7 +18,6 @@ from ..wire import (
     encode_envelope,
     error_from,
 )
-from .limits import CALL_DEADLINE_S
 from .pending import Owner, Pending
 from .ports import Clock, Timer, Transport
 
@@ -132,7 +131,8 @@ class Calls:
         owner = self.owner
         if not owner.alive:
             raise IncarnationGone(self.name)
-        now = self._clock.time()
+        clock = self._clock
+        now = clock.time()
         seconds = stub._deadline_s
         self._next = number = self._next + 1
         address = stub.address
@@ -148,7 +148,7 @@ class Calls:
             call.settle(None, stub._broken)
             return call
         self.pending[number] = call
-        if self._late is None or seconds < CALL_DEADLINE_S:
+        if self._late is None or call.deadline < self._late[0]:
             self._watch(call.deadline)
         owner.emit(self._transport.request, envelope, data, self)
         return call
@@ -187,11 +187,8 @@ class Calls:
             self._late = None
 
     def _watch(self, deadline: float) -> None:
-        # One timer serves all calls: calls with the default deadline end in the order made, so it
-        # is enough to look again when the earliest of those pending is due.
+        # One timer serves all calls: when the earliest is due, the next one is looked for.
         if self._late is not None:
-            if self._late[0] <= deadline:
-                return
             self._late[1].cancel()
         timer = self._clock.call_at(deadline, self._expire, f"deadline of {self.name}")
         self._late = (deadline, timer)

@@ -25,7 +25,9 @@ def wait_cycle(
             path.pop()
             continue
         if str(address) == caller:
-            names = [caller, *(str(node.address) for node, _ in path), caller]
+            names = [*(str(node.address) for node, _ in path), caller]
+            if names[0] != caller:
+                names.insert(0, caller)
             return Deadlock(tuple(names))
         incarnation = find(address)
         if incarnation is None or address in seen or not incarnation.is_engaged():
