@@ -34,7 +34,6 @@ NOWHERE = frozenset({"asyncio", "random", "secrets"})
 
 ALLOWED_IN_SIM = {
     "bench.py": "os platform",
-    "cli.py": "pathlib",
     "conform/corpus.py": "pathlib",
     "explore.py": "multiprocessing os signal time",
     "fence.py": "os random socket threading time",

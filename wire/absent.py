@@ -21,3 +21,4 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
+"""There is nothing: neither a value nor None."""
