@@ -236,8 +236,7 @@ class _Pen:
         text = step.text
         hidden = [name for name in (step.source, step.target) if name not in self._layout.cells]
         if hidden:
-            word = "to" if hidden[0] == step.target else "by"
-            text = f"{text} {word} {visible(hidden[0])}"
+            text = f"{visible(hidden[0])}: {text}"
         style = MARK if step.is_marked else REPLY if step.is_reply else MESSAGE
         if source == target:
             arrow = {"lost": "✗", "sent": "↷", "arrived": "↶"}.get(step.arrow or "", "↺")

@@ -125,7 +125,6 @@ class _Drawing:
         self._failures = {failure.property: failure.message for failure in failures}
         self._crashing = False
         self._struck = ""
-        self._calm = False
         self._before: Row | None = None
         self._on: dict[str, Callable[[Row], None]] = {
             "request": self._request,
@@ -143,7 +142,7 @@ class _Drawing:
             "strike": self._strike,
             "swap": self._swap,
             "violated": self._violated,
-            "calm": self._becalm,
+            "gone": self._worker_gone,
         }
 
     def add(self, row: Row) -> None:
@@ -159,6 +158,11 @@ class _Drawing:
 
     def finished(self, *, is_cut: bool) -> Diagram:
         """Return what was drawn."""
+        # Objects that go for being idle when all is over have nothing to tell.
+        while self._steps and self._steps[-1].text == GONE["evict"]:
+            if self._steps[-1].is_marked:
+                break
+            self._steps.pop()
         return Diagram(
             participants=tuple(sorted(self._lanes, key=self._lanes.__getitem__)),
             objects=frozenset(self._comers),
@@ -354,15 +358,14 @@ class _Drawing:
             return  # the end of the world
         is_marked = row.kind not in ("evict", "done") or self._struck == row.actor
         self._struck = ""
-        if is_marked or not self._calm:
-            self._note(row, row.actor, GONE[row.kind], is_marked=is_marked)
+        self._note(row, row.actor, GONE[row.kind], is_marked=is_marked)
+
+    def _worker_gone(self, row: Row) -> None:
+        # A worker lives as long as its request; that it has gone is no news.
+        self._alive -= {row.actor}
+        self._run(row.actor, None)
 
     # ---- the world
-
-    def _becalm(self, row: Row) -> None:
-        # The scenario has ended: that objects go for being idle tells nothing any more.
-        del row
-        self._calm = True
 
     def _strike(self, row: Row) -> None:
         option, address = row.detail
