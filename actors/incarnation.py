@@ -250,7 +250,7 @@ class Incarnation(Actor):
         layers = self._layers
         if layers.alarm_hidden and not failed:
             layers.turn.alarm = None
-            self.wrote(confirmed=True)
+            self._turn_wrote(confirmed=True)
         layers.alarm_hidden = False
 
     # ---- turns, the input gate and the output gate
@@ -268,8 +268,10 @@ class Incarnation(Actor):
 
     def wrote(self, *, confirmed: bool) -> None:
         """Something was written: the turn will end in a commit."""
-        if self._layers.depth:
-            return
+        if not self._layers.depth:
+            self._turn_wrote(confirmed=confirmed)
+
+    def _turn_wrote(self, *, confirmed: bool) -> None:
         self._dirty = True
         if confirmed:
             self._out.lock = self._out.commits + 1
@@ -368,10 +370,9 @@ class Incarnation(Actor):
             error = raised
         if not self.alive:
             return
-        self._layers.pop(layer, keep=error is None)
-        transaction.close()
-        if error is None:
+        if self._layers.pop(layer, keep=error is None):
             self.wrote(confirmed=True)
+        transaction.close()
         self._end_section(section, pending, value, error)
 
     def _end_section(

@@ -96,15 +96,20 @@ class Layers:
         self._stack.append(layer)
         return layer
 
-    def pop(self, layer: Layer, *, keep: bool) -> None:
-        """Close the transaction of *layer*; its writes go to the layer below, or nowhere."""
+    def pop(self, layer: Layer, *, keep: bool) -> bool:
+        """Close the transaction of *layer*; its writes go to the layer below, or nowhere.
+
+        Returns whether anything went to the layer below.
+        """
         place = self._stack.index(layer)
         del self._stack[place]
-        if keep:
-            below = self._stack[place - 1]
-            below.writes.update(layer.writes)
-            if not isinstance(layer.alarm, Absent):
-                below.alarm = layer.alarm
+        if not keep or not (layer.writes or layer.alarm is not ABSENT):
+            return False
+        below = self._stack[place - 1]
+        below.writes.update(layer.writes)
+        if layer.alarm is not ABSENT:
+            below.alarm = layer.alarm
+        return True
 
     def seal(self, number: int) -> Commit | None:
         """Take the writes of the turn as one commit, or None if there are none."""

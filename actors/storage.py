@@ -130,7 +130,8 @@ class Storage:
         except BaseException:
             self._layers.pop(layer, keep=False)
             raise
-        self._layers.pop(layer, keep=True)
+        if self._layers.pop(layer, keep=True):
+            self._incarnation.wrote(confirmed=True)
         return value
 
     def get_alarm(self) -> Ready[datetime | None]:

@@ -21,6 +21,7 @@ class Run:
         trace: the events recorded so far, as notations.
         evict: lets the incarnation of an object go; returns whether it went.
         abort_all: resets every object.
+        stop: ends the driver.
         fault: why the program could not be interpreted to its end; None while it could.
     """
 
@@ -40,6 +41,7 @@ class Run:
         self.fault: str | None = None
         self.evict: Callable[[Address], bool] = lambda _address: False
         self.abort_all: Callable[[], bool] = lambda: False
+        self.stop: Callable[[], None] = lambda: None
 
     def object(self, label: str) -> Mapping[str, Any]:
         """What the program says of the object *label*."""
@@ -81,6 +83,7 @@ class Run:
         return text.replace(f"{self.id}/", "<run>/")
 
     def failed(self, why: str) -> None:
-        """The program cannot be interpreted; the first reason is kept."""
+        """The program cannot be interpreted: it ends here. The first reason is kept."""
         if self.fault is None:
             self.fault = why
+            self.stop()

@@ -54,7 +54,9 @@ async def _tell(world: World, run: Run) -> Notation:
         return address not in machine.host.incarnations or machine.host.evict(address)
 
     run.abort_all, run.evict = abort_all, evict
+    outcome: Notation = {}
     async with trio.open_nursery() as nursery:
+        run.stop = nursery.cancel_scope.cancel
         objects = world.client("main")
         driver = Driver(run, objects, nursery, lambda: (EPOCH_US + world.kernel.now_us) // 1000)
         env = Env(run, "main", driver)
@@ -65,7 +67,6 @@ async def _tell(world: World, run: Run) -> Notation:
             outcome = {"err": encode_error(thrown.value, run.norm)}
         except UnknownNotation as error:
             run.failed(str(error))
-            outcome = {}
         run.done = True
         nursery.cancel_scope.cancel()
     return outcome
