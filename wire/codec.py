@@ -93,8 +93,8 @@ def encode(value: Any) -> bytes:
     try:
         plain = type(value) in SCALARS or check(value)
         data = pack_plain(value) if plain else pack(value)
-    except REFUSALS:
-        raise refusal(("$", value)) from None
+    except REFUSALS as error:
+        raise refusal(error, ("$", value)) from None
     if len(data) > MESSAGE_BYTES_MAX:
         raise UnsendableValue("$", f"takes {len(data)} bytes, more than {MESSAGE_BYTES_MAX}")
     return data

@@ -97,16 +97,17 @@ def encode_envelope(envelope: Envelope) -> bytes:
         else:
             check(fields[9])
             data = pack(fields)
-    except REFUSALS:
-        raise _envelope_refusal(envelope) from None
+    except REFUSALS as wrong:
+        raise _envelope_refusal(wrong, envelope) from None
     if len(data) > MESSAGE_BYTES_MAX:
         raise UnsendableValue("$", f"takes {len(data)} bytes, more than {MESSAGE_BYTES_MAX}")
     return data
 
 
-def _envelope_refusal(envelope: Envelope) -> UnsendableValue:
+def _envelope_refusal(error: Exception, envelope: Envelope) -> UnsendableValue:
     fields = envelope._asdict()
     return refusal(
+        error,
         *((f"$.{field}", value) for field, value in fields.items() if type(value) is str),
         ("$.args", list(envelope.args)),
         ("$.kwargs", dict(envelope.kwargs)),
@@ -159,10 +160,9 @@ def encode_reply(reply: Reply) -> bytes:
         else:
             check(written)
             data = pack([id_, incarnation, value, written])
-    except REFUSALS:
-        raise refusal(
-            ("$.value", value), ("$.error", None if error is None else list(error))
-        ) from None
+    except REFUSALS as wrong:
+        written = None if error is None else list(error)
+        raise refusal(wrong, ("$.value", value), ("$.error", written)) from None
     if len(data) > MESSAGE_BYTES_MAX:
         raise UnsendableValue("$.value", f"takes {len(data)} bytes, more than {MESSAGE_BYTES_MAX}")
     return data

@@ -39,6 +39,10 @@ class Unfit(Exception):
     """A value cannot be written; where it stands is found by a second, slower look."""
 
 
+class TooMuch(Unfit):
+    """A value has more parts than a message has bytes: to look for the worst one would not end."""
+
+
 # local microseconds since 1970, offset in microseconds, fold: the fields of a datetime as they
 # stand, since the years 1 and 9999 have local times whose UTC does not exist.
 _INSTANT: Final = Struct(">qqB")

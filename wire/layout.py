@@ -7,7 +7,7 @@ It is slower than msgpack, so `needs_look` finds in C the few messages that have
 """
 
 import re
-from typing import Final
+from typing import Final, cast
 
 from .errors import ReservedByte, TooDeep, TrailingBytes, Truncated, UnknownExtension
 from .extensions import LEAVES, MARKS
@@ -36,6 +36,16 @@ _ARRAYS: Final = {0xDC: 2, 0xDD: 4}
 _MAPS: Final = {0xDE: 2, 0xDF: 4}
 
 
+# Runs of numbers of one width, by group: a long array is mostly that, and this is read in C.
+_RUN: Final = re.compile(
+    rb"([\x00-\x7f\xc0\xc2\xc3\xe0-\xff]+)|((?:[\xcc\xd0].)+)|((?:[\xcd\xd1]..)+)"
+    rb"|((?:[\xca\xce\xd2].{4})+)|((?:[\xcb\xcf\xd3].{8})+)",
+    re.DOTALL,
+)
+_RUN_WIDTHS: Final = (0, 1, 2, 3, 5, 9)
+_RUN_LENGTH_MIN: Final = 16
+
+
 def needs_look(data: bytes) -> bool:
     """False only if *data* can neither nest too deep nor hold a timestamp of msgpack's."""
     if 0xFF in data and _TIMESTAMP.search(data) is not None:
@@ -58,11 +68,18 @@ def look(data: bytes) -> None:
     while owed:
         if at + owed > end:
             raise Truncated(f"{owed} values are still to come, {end - at} bytes are left")
-        at, children = _step(data, at)
-        owed += children - 1
-
         while open_counts and not open_counts[-1]:
             open_counts.pop()
+        if open_counts and open_counts[-1] >= _RUN_LENGTH_MIN:
+            after, count = _run(data, at, open_counts[-1])
+            if count:
+                at = after
+                owed -= count
+                open_counts[-1] -= count
+                continue
+
+        at, children = _step(data, at)
+        owed += children - 1
         if open_counts:
             open_counts[-1] -= 1
         if children:
@@ -73,6 +90,17 @@ def look(data: bytes) -> None:
         raise Truncated(f"the last value ends {at - end} bytes after the message")
     if at < end:
         raise TrailingBytes(f"{end - at} bytes follow the value")
+
+
+def _run(data: bytes, at: int, count_max: int) -> tuple[int, int]:
+    """The place after a run of numbers at *at*, and how many there are."""
+    # Bounded by what the container still lacks: many short ones must not look at one long run.
+    run = _RUN.match(data, at, at + count_max * _RUN_WIDTHS[-1])
+    if run is None:
+        return at, 0
+    width = _RUN_WIDTHS[cast("int", run.lastindex)]
+    count = min((run.end() - at) // width, count_max)
+    return at + count * width, count
 
 
 def _step(data: bytes, at: int) -> tuple[int, int]:

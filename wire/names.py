@@ -43,7 +43,11 @@ class RecordClass:
         self._known = frozenset(self.names)
         self._get: Callable[[Any], Any] = attrgetter(*self.names) if fields else _nothing
         self._read: Callable[[Mapping[str, Any], type], Any] = make_dict_structure_fn_from_attrs(
-            fields, cls, _CONVERTER, _cattrs_include_init_false=True
+            fields,
+            cls,
+            _CONVERTER,
+            {parameter.__name__: Any for parameter in getattr(cls, "__parameters__", ())},
+            _cattrs_include_init_false=True,
         )
 
     def values(self, value: Any) -> tuple[Any, ...]:

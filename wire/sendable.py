@@ -7,10 +7,11 @@ would arrive as its base.
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from .errors import UnsendableValue
-from .extensions import WRITERS, Unfit
+from .extensions import WRITERS, TooMuch, Unfit
 from .limits import DEPTH_MAX, MESSAGE_BYTES_MAX
 from .names import RECORDS
 
@@ -44,7 +45,7 @@ def _check(value: Any, depth: int, budget: list[int]) -> bool:
     if kind is dict:
         plain = True
         if not (are_scalars(map(type, value)) and are_scalars(map(type, value.values()))):
-            parts = _both(value)
+            parts = chain.from_iterable(value.items())
     elif kind in _SEQUENCES:
         plain = kind is list
         if not are_scalars(map(type, value)):
@@ -58,7 +59,9 @@ def _check(value: Any, depth: int, budget: list[int]) -> bool:
         raise Unfit
     # Each element takes a byte at least; lists that share lists can have more than any memory.
     budget[0] -= len(value)
-    if depth >= DEPTH_MAX or budget[0] < 0:
+    if budget[0] < 0:
+        raise TooMuch
+    if depth >= DEPTH_MAX:
         raise Unfit
     for part in parts:
         if type(part) not in SCALARS and not _check(part, depth + 1, budget):
@@ -66,22 +69,17 @@ def _check(value: Any, depth: int, budget: list[int]) -> bool:
     return plain
 
 
-def _both(value: dict[Any, Any]) -> Iterator[Any]:
-    yield from value
-    yield from value.values()
-
-
-def refusal(*roots: tuple[str, Any]) -> UnsendableValue:
+def refusal(error: Exception, *roots: tuple[str, Any]) -> UnsendableValue:
     """The error that names the first part that cannot be written, in the order of the values.
 
     Args:
+        error: What `check` or the packer raised about one of them.
         roots: Path and value, for each value that was to be written.
     """
-    for path, value in roots:
-        found = _locate(value, path, [])
-        if found is not None:
-            return UnsendableValue(*found)
-    return UnsendableValue(roots[0][0], f"takes more than {MESSAGE_BYTES_MAX} bytes")
+    if isinstance(error, TooMuch):
+        return UnsendableValue("$", f"takes more than {MESSAGE_BYTES_MAX} bytes")
+    found = (_locate(value, path, []) for path, value in roots)
+    return UnsendableValue(*next(filter(None, found)))
 
 
 def _locate(value: Any, path: str, above: list[Any]) -> tuple[str, str] | None:
