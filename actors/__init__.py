@@ -11,7 +11,7 @@ from ..wire import (
     RemoteError,
     RunRouteError,
 )
-from .actor import INCARNATION, Actor
+from .actor import INCARNATION, Actor, is_unwinding
 from .calls import Call, Calls, Stub
 from .context import Context
 from .errors import DatabaseFailed, StorageFailed, TransactionOver
@@ -110,5 +110,6 @@ __all__ = [
     "WorkerRun",
     "has_alarm_handler",
     "instant",
+    "is_unwinding",
     "microseconds",
 ]

@@ -1,9 +1,9 @@
 """The kernel: trio's clock as the scheduler of a world.
 
-trio calls `deadline_to_sleep_time` exactly when no task can run. There the kernel ends the turn that
-ran, lets one event happen or moves virtual time, and returns 0. trio's batch of woken tasks comes to
-`shuffle`: one task of it runs, every other wake becomes an event of its own, so a turn is one step
-of one task.
+trio calls `deadline_to_sleep_time` exactly when no task can run. There the kernel ends the turn
+that ran, lets one event happen or moves virtual time, and returns 0. trio's batch of woken tasks
+comes to `shuffle`: one task of it runs, every other wake becomes an event of its own, so a turn is
+one step of one task.
 
 The ordinary order is run to completion: events made by the newest turn come first, in the order
 made; then those of older turns; then what was put behind; then time moves. An event goes *behind*
@@ -32,6 +32,11 @@ YIELD_EVENTS = 1000
 """Events in a row before trio gets its turn, so that Ctrl-C is heard."""
 BEHIND_EVENTS = 5_000
 """Events at one instant after which fresh ones queue behind the others: polling must not starve."""
+SPIN_BATCHES = 5_000
+"""Batches in a row after which tasks that only yield queue behind whatever else can happen."""
+LOOK_EVENTS = 100_000
+"""Events between two looks at whether they lead anywhere, and at the garbage."""
+NEVER_US = 1 << 62
 STILL_EVENTS = 500_000
 """Events at one instant after which virtual time is said to stand still."""
 
@@ -63,6 +68,10 @@ class Guest(Protocol):
         """More than one task of the world woke: leave one in *batch*."""
         ...
 
+    def put_behind(self, batch: list[Any]) -> None:
+        """Tasks run on and on without waiting: let them wake behind all else of this instant."""
+        ...
+
     def watch(self, batch: list[Any]) -> None:
         """What is left in *batch* runs now."""
         ...
@@ -71,8 +80,16 @@ class Guest(Protocol):
         """Nothing is scheduled any more."""
         ...
 
-    def reap(self) -> None:
-        """Some actor died: at this quiet moment, whatever is left of it has to go."""
+    def sort_out(self, batch: list[Any]) -> bool:
+        """Somebody has died: leave in *batch* who may run; returns whether it is a turn."""
+        ...
+
+    def reap(self) -> bool:
+        """Somebody has died, and nothing can run: go on with that. Returns whether all is over."""
+        ...
+
+    def look(self) -> None:
+        """Many events have happened: end the world if they lead nowhere."""
         ...
 
     def failed(self, error: BaseException) -> None:
@@ -114,6 +131,7 @@ class Kernel(trio.abc.Clock):
         self.ending: list[Ending] = []
         self._waiting: list[Ending] = []
         self.dead = False
+        """Whether somebody has died and is not gone yet."""
         self.settling = False
         self.watched = False
         """Whether the world is told before a turn ends."""
@@ -125,6 +143,9 @@ class Kernel(trio.abc.Clock):
         self._seq = 0
         self._ran = False
         self._still = 0
+        self._batches = 0
+        self._horizon_us = NEVER_US
+        self._look_at = LOOK_EVENTS
         self._guest: Guest | None = None
         self._runner: Any = None
 
@@ -156,6 +177,15 @@ class Kernel(trio.abc.Clock):
         self._heap.clear()
         self.dead = False
         self.settling = False
+        self._horizon_us = NEVER_US
+        self._look_at = LOOK_EVENTS
+        self._batches = 0
+
+    def settle(self, within_us: int) -> None:
+        """From here on the world may come to rest; it is at rest in *within_us* at the latest."""
+        self.settling = True
+        self._horizon_us = self.now_us + within_us
+        self._look_at = self.events + LOOK_EVENTS
 
     # ---- scheduling
 
@@ -220,13 +250,18 @@ class Kernel(trio.abc.Clock):
         runnable = self._runner.runq
         if runnable:
             return 0
+        if self._batches <= SPIN_BATCHES:
+            self._batches = 0
         if self.dead:
-            self.dead = False
-            guest.reap()
-            if runnable:
-                return 0
+            self.dead = not guest.reap()
+            # Whoever is gone may have left a deadline that trio has asked for already.
+            return 0
         if self._runner.waiting_for_idle:
             return 1e-9
+        if self.events >= self._look_at:
+            self._look_at = self.events + LOOK_EVENTS
+            guest.look()
+            return 0
         limit = self.events + YIELD_EVENTS
         while self.events < limit:
             event = self._next(deadline)
@@ -234,7 +269,7 @@ class Kernel(trio.abc.Clock):
                 return 0
             self.events += 1
             event.fire()
-            if runnable:
+            if runnable or self.dead:
                 return 0
         return 0
 
@@ -278,8 +313,8 @@ class Kernel(trio.abc.Clock):
         # a task in the same batch could be overtaken.
         if heap and (deadline == math.inf or heap[0][0] < self.microseconds(deadline)):
             time_us, _, event = heappop(heap)
-            if time_us > self.now_us:
-                self._move(time_us)
+            if time_us > self.now_us and self._move(time_us):
+                return None
             return event
         if deadline != math.inf:
             self._move(max(self.now_us, self.microseconds(deadline)))
@@ -294,11 +329,17 @@ class Kernel(trio.abc.Clock):
             for _, _, event in self._heap
         )
 
-    def _move(self, time_us: int) -> None:
+    def _move(self, time_us: int) -> bool:
+        """Move time, or end the world if that is too far; returns whether it ended."""
+        if time_us > self._horizon_us:
+            assert self._guest is not None
+            self._guest.quiet()
+            return True
         if time_us != self.now_us:
-            self._still = 0
+            self._still = self._batches = 0
         self.now_us = time_us
         self._now_s = self.seconds(time_us)
+        return False
 
     def _end_turns(self, guest: Guest) -> None:
         ended, self.ending = self.ending, []
@@ -316,6 +357,8 @@ class Kernel(trio.abc.Clock):
         if guest is None:
             return
         try:
+            if self.dead and not guest.sort_out(batch):
+                return
             if self._ran:
                 # Whom the end of a turn lets in has not run yet, and does not in this batch: its
                 # turn ends one batch later.
@@ -323,7 +366,10 @@ class Kernel(trio.abc.Clock):
                 self._end_turns(guest)
                 self._waiting, self.ending = self.ending, waiting
             self._ran = True
-            if len(batch) > 1:
+            self._batches += 1
+            if self._batches > SPIN_BATCHES:
+                guest.put_behind(batch)
+            elif len(batch) > 1:
                 guest.split(batch)
             if self.watched:
                 guest.watch(batch)

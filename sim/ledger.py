@@ -3,6 +3,7 @@
 import attrs
 
 from ..actors import INCARNATION
+from ..wire import IncarnationGone
 from .trace import Trace
 
 __all__ = ["Entry", "Ledger"]
@@ -43,7 +44,9 @@ class Ledger:
         incarnation = INCARNATION.get()
         if incarnation is not None:
             incarnation.check()
-        actor = "scenario" if incarnation is None else str(incarnation.address)
+        if self._trace.is_sealed:
+            raise IncarnationGone("the world")
+        actor = "scenario" if incarnation is None else incarnation.name
         number = 0 if incarnation is None else incarnation.number
         entry = Entry(kind, value, actor, self._trace.now_us)
         self.entries.append(entry)

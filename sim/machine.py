@@ -1,6 +1,7 @@
 """One simulated host: a `Host` over simulated ports, which can crash, be swapped, and start again."""
 
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,13 @@ EPOCH_US = 1_767_225_600_000_000
 """Virtual time 0 on a right wall clock: 2026-01-01 00:00 UTC, in microseconds since 1970."""
 
 MINUTE_US = 60_000_000
+
+
+HOST: "ContextVar[Host | None]" = ContextVar("host", default=None)
+"""The host that the current task runs, if it is the task of a machine."""
+
+DEATHS = frozenset({"crash", "reset", "evict", "killed"})
+"""Events after which code may be left that has no actor any more."""
 
 
 class HostClock:
@@ -80,16 +88,19 @@ class StreamEntropy:
 class WorldProbe:
     """The `Probe` of a world: the trace, and what each object runs at the moment."""
 
-    __slots__ = ("_add", "_running")
+    __slots__ = ("_add", "_kernel", "_running")
 
     def __init__(self, world: "World") -> None:
         self._add = world.trace.add
+        self._kernel = world.kernel
         self._running = world.running
 
     def event(self, kind: str, actor: str, incarnation: int, *detail: object) -> None:
         """Note the event."""
         if kind == "begin":
             self._running[actor] = detail[0]
+        elif kind in DEATHS:
+            self._kernel.dead = True
         self._add(kind, actor, incarnation, *detail)
 
 
@@ -183,7 +194,6 @@ class Machine:
         old = self.host
         self.host = self._make()
         old.crash(reason)
-        world.bury(old)
         self.start()
 
     def swap(self) -> None:

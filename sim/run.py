@@ -9,12 +9,13 @@ import attrs
 import trio
 
 from .choices import Choices, Deviation, Source
+from .generators import Generators
 from .kernel import Kernel
 from .properties import Watch
 from .scenario import Scenario
 from .trace import Row
 from .trio_order import deterministic_order
-from .world import Failure, World
+from .world import Failure, World, describe
 
 __all__ = ["Job", "RunResult", "draw_parameters", "run_jobs", "run_once"]
 
@@ -92,8 +93,21 @@ def draw_parameters(scenario: Scenario, seed: int) -> dict[str, Any]:
     return drawn
 
 
+def raise_if_ending(error: BaseException) -> None:
+    """Raise what ends the process, if it is *error* or a part of it."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        raise error
+    parts: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    for part in parts:
+        raise_if_ending(part)
+
+
 async def run_job(kernel: Kernel, job: Job) -> RunResult:
-    """Run *job* in the trio run that *kernel* is the clock of."""
+    """Run *job* in the trio run that *kernel* is the clock of.
+
+    Raises:
+        KeyboardInterrupt: it came in the world, which has ended.
+    """
     scenario = job.scenario
     if job.parameters is None:
         parameters = draw_parameters(scenario, job.seed)
@@ -106,15 +120,14 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
     began = perf_counter()
     kernel.attach(world)
     try:
-        await world.live(lambda: scenario(world, **parameters))
-        if world.error is None:
-            watch.settle()
+        await world.live(lambda: scenario(world, **parameters), watch.settle)
+    except BaseException as error:
+        world.failed(error)
     finally:
         kernel.detach()
-    if isinstance(world.error, KeyboardInterrupt):
-        raise world.error
     if world.error is not None:
-        world.fail("world", f"{type(world.error).__name__}: {world.error}")
+        raise_if_ending(world.error)
+        world.failures.append(Failure("world", describe(world.error)))
     return RunResult(
         scenario=scenario,
         seed=job.seed,
@@ -123,7 +136,7 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
         deviations=tuple(choices.deviations),
         unknown=tuple(choices.unknown),
         digest=world.trace.digest(),
-        events=world.trace.count,
+        events=world.trace.length,
         virtual_seconds=world.now_s,
         wall_seconds=perf_counter() - began,
         faults=tuple(choices.struck),
@@ -136,11 +149,15 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
 def run_jobs(following: Callable[[RunResult | None], Job | None]) -> None:
     """Run jobs one after another in one trio run: *following* gets each result, gives the next."""
     kernel = Kernel()
+    generators = Generators()
 
     async def main() -> None:
-        job = following(None)
-        while job is not None:
-            job = following(await run_job(kernel, job))
+        with generators.hooked():
+            job = following(None)
+            while job is not None:
+                result = await run_job(kernel, job)
+                generators.clear()
+                job = following(result)
 
     with deterministic_order(kernel):
         trio.run(main, clock=kernel)

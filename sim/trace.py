@@ -43,7 +43,7 @@ class Row(NamedTuple):
 class Trace:
     """The events of one run."""
 
-    __slots__ = ("_hash", "_kept", "_kernel", "_pending", "count", "watchers")
+    __slots__ = ("_hash", "_kept", "_kernel", "_pending", "_sealed", "count", "watchers")
 
     def __init__(self, kernel: "Kernel", *, keep: int) -> None:
         """Begin; the last *keep* rows stay readable."""
@@ -53,6 +53,7 @@ class Trace:
         self._kernel = kernel
         self._pending: list[tuple[Any, ...]] = []
         self._hash = sha256()
+        self._sealed: int | None = None
 
     def add(self, kind: str, actor: str, incarnation: int, *detail: Any) -> None:
         """Note an event. Detail must be the same in every process: no addresses, no messages of
@@ -80,6 +81,22 @@ class Trace:
         self._flush()
         return tuple(map(Row._make, self._kept))
 
+    def seal(self) -> None:
+        """Let this be the end: what is added later is no part of it, and nobody watches it."""
+        self._flush()
+        self._sealed = self.count
+        self.watchers.clear()
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the run has ended."""
+        return self._sealed is not None
+
+    @property
+    def length(self) -> int:
+        """How many events there were, up to the seal."""
+        return self.count if self._sealed is None else self._sealed
+
     def digest(self) -> str:
         """Return the hash of everything so far, 64 hex digits."""
         self._flush()
@@ -87,6 +104,7 @@ class Trace:
 
     def _flush(self) -> None:
         if self._pending:
-            self._hash.update(msgpack.packb(self._pending))
-            self._kept.extend(self._pending)
+            if self._sealed is None:
+                self._hash.update(msgpack.packb(self._pending))
+                self._kept.extend(self._pending)
             self._pending.clear()

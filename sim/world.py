@@ -1,43 +1,43 @@
 """A world: machines, a disk, a network, clients and programs under one seed."""
 
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import copy_context
-from typing import Any, TypeVar
+from contextvars import Context, copy_context
+from typing import Any
 
 import attrs
 import trio
+from trio.lowlevel import Task
 
 from ..actors import (
-    CALL_DEADLINE_S,
     INCARNATION,
-    Actor,
     Address,
     DurableObject,
     Incarnation,
     Program,
     ProgramRun,
     Worker,
+    is_unwinding,
 )
-from ..hosts import Client, Host
+from ..hosts import Host
+from ..wire import IncarnationGone
 from .choices import Choices, Option, Site
+from .client import WorldClient, refuse_dead
 from .disk import Disk
 from .faults import Fault, Subject, options_at
 from .kernel import ACTOR, Kernel
 from .ledger import Ledger
-from .machine import MINUTE_US, HostClock, Machine, StreamEntropy
-from .network import Message, Network
+from .machine import HOST, Machine, StreamEntropy
+from .network import Network
 from .reaper import Reaper
+from .strikes import Strikes
 from .trace import Trace
 from .waits import wait_graph
+from .wakes import Wakes, outside_steps
 
 __all__ = ["Failure", "World"]
 
-T = TypeVar("T", bound=DurableObject)
-W = TypeVar("W", bound=Worker)
-
-CUT_US = 5_000_000
-"""Virtual microseconds that a partition lasts."""
+SETTLE_US = 3_600_000_000
+"""Virtual microseconds after the end of the scenario in which a world has to come to rest."""
 
 
 @attrs.frozen
@@ -86,15 +86,17 @@ class World:
         self.error: BaseException | None = None
         self.is_over = False
         self._kinds = {kind for fault in plan for kind in fault.kinds}
-        kernel.watched = self.may("await") or self.may("program")
-        self._await_sites: dict[tuple[Address, str], Site] = {}
-        self._wake_sites: dict[str, Site] = {}
+        kernel.watched = any(map(self.may, ("await", "program", "start")))
+        self.strikes = Strikes(self)
+        self._wakes = Wakes(self)
         self._homes: dict[Address, Machine] = {}
         self._numbers: dict[Address, int] = {}
         self._programs: dict[str, int] = {}
         self._runs: dict[tuple[str, int], ProgramRun] = {}
         self.clients: dict[str, WorldClient] = {}
-        self._reaper = Reaper()
+        self._reaper = Reaper(self._is_ours, self._is_dead)
+        self._context = Context()
+        self._steps = (0, 0)
         self._nursery: trio.Nursery | None = None
         self._quiet = trio.Event()
 
@@ -107,6 +109,7 @@ class World:
 
     def client(self, name: str) -> "WorldClient":
         """Return the participant *name*, who calls from outside of all objects."""
+        refuse_dead(self)
         client = self.clients.get(name)
         if client is None:
             client = self.clients[name] = WorldClient(self, name)
@@ -122,6 +125,7 @@ class World:
         Raises:
             ValueError: there is one of that name. Nothing changed.
         """
+        refuse_dead(self)
         if name in self.machines:
             raise ValueError(f"there is a machine {name!r} already")
         machine = self.machines[name] = Machine(self, name, versions or ((),))
@@ -133,22 +137,22 @@ class World:
 
         It is no part of any machine: only `KillProgram` ends it early.
         """
+        refuse_dead(self)
         number = self._programs[name] = self._programs.get(name, 0) + 1
         ports = self.default().host.ports
         run = ProgramRun(program, name, number, ports, self._program_ended)
         self._runs[name, number] = run
-        context = copy_context()
+        context = self._context.copy()
         context.run(INCARNATION.set, run)
-        assert self._nursery is not None
-        context.run(self._nursery.start_soon, run.run)
+        self._start(context, run.run)
         return run
 
     def _program_ended(self, run: ProgramRun) -> None:
         del self._runs[run.name, run.number]
-        self.bury(run)
 
     def end_faults(self) -> None:
         """From here on nothing deviates any more."""
+        refuse_dead(self)
         self.choices.stop()
         self.trace.add("calm", "world", 0)
 
@@ -158,7 +162,7 @@ class World:
 
     def fail(self, name: str, message: str) -> None:
         """Report that property *name* does not hold."""
-        if not any(failure.property == name for failure in self.failures):
+        if not self.is_over and not any(failure.property == name for failure in self.failures):
             self.failures.append(Failure(name, message))
             self.trace.add("violated", "world", 0, name)
 
@@ -215,73 +219,32 @@ class World:
         machine = self._homes.get(address)
         return None if machine is None else machine.host.incarnations.get(address)
 
-    def spawn(self, actor: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Start a task of *actor*."""
-        assert self._nursery is not None
-        context = copy_context()
+    def spawn(
+        self, actor: str, work: Callable[[], Awaitable[None]], *, host: Host | None = None
+    ) -> None:
+        """Start a task of *actor*, which lives as long as the world, or as *host*."""
+        context = self._context.copy()
         context.run(ACTOR.set, actor)
-        context.run(INCARNATION.set, None)
+        context.run(HOST.set, host)
+        self._start(context, work)
+
+    def _start(self, context: Context, work: Callable[[], Awaitable[None]]) -> None:
+        assert self._nursery is not None
         context.run(self._nursery.start_soon, work)
-
-    def bury(self, host: Host | Actor) -> None:
-        """*host*, or somebody, is dead: what does not unwind by itself is reaped at the next quiet moment."""
-        self._reaper.watch(host)
-        self.kernel.dead = True
-
-    def strike(self, option: str, message: Message) -> None:
-        """Let a fault strike right before a request is sent."""
-        machine = self.place(message.route.address)
-        address = message.route.address
-        self.trace.add("strike", machine.name, 0, option, str(address))
-        if option == "evicted":
-            machine.host.evict(address)
-        elif option == "swapped":
-            machine.swap()
-        elif option == "replaced":
-            machine.host.replace(address)
-        elif option == "cut 5 s":
-            self.network.cut(message, self.kernel.now_us + CUT_US)
-        else:
-            machine.skew_us += MINUTE_US if option == "clock +60 s" else -MINUTE_US
 
     # ---- for the kernel
 
     def before_end(self, ending: Any) -> None:
-        """A turn of an incarnation is about to end: it may be its last."""
-        if not ending.alive:
-            return
-        if isinstance(ending, ProgramRun):
-            if self.choices.choose(self.site(ending.name, Subject("program", ending.name))):
-                ending.kill()
-            return
-        address: Address = ending.address
-        method = str(self.running.get(str(address), ""))
-        site = self._await_sites.get((address, method))
-        if site is None:
-            name = f"{address} in {method}" if method else str(address)
-            subject = Subject("await", address.kind, address.name, method)
-            site = self._await_sites[address, method] = self.site(name, subject)
-        if self.choices.choose(site) is not None:
-            self.place(address).crash("the host crashed at an await")
+        """A turn of an actor is about to end: it may be its last."""
+        self.strikes.at_turn_end(ending)
 
     def split(self, batch: list[Any]) -> None:
         """Several tasks woke together: one runs now, each other one is an event of its own."""
-        ours = [task for task in batch if self._actor(task) is not None]
-        if len(ours) < 2:
-            return
-        others: list[Any] = [task for task in batch if self._actor(task) is None]
-        queue: deque[Wake] = deque()
-        for task in ours:
-            wake = Wake(self.kernel, task)
-            if self.choices.choose(self._wake_site(task)) is None:
-                queue.append(wake)
-            else:
-                self.kernel.behind(wake)
-        if queue:
-            others.append(queue.popleft().task)
-        if queue:
-            self.kernel.push(queue)
-        batch[:] = others
+        self._wakes.split(batch)
+
+    def put_behind(self, batch: list[Any]) -> None:
+        """Tasks run on and on without waiting: whatever else can happen goes first."""
+        self._wakes.put_behind(batch)
 
     def watch(self, batch: list[Any]) -> None:
         """These tasks run now: the end of each of their turns is a moment to die at."""
@@ -290,110 +253,106 @@ class World:
             if actor is not None:
                 actor.touch()
 
-    def _actor(self, task: Any) -> str | None:
-        incarnation = task.context.get(INCARNATION)
-        if incarnation is not None:
-            return str(incarnation.name)
-        actor: str | None = task.context.get(ACTOR)
-        return actor
-
-    def _wake_site(self, task: Any) -> Site:
-        actor = self._actor(task)
-        assert actor is not None
-        site = self._wake_sites.get(actor)
-        if site is None:
-            behind = Option("behind", f"wake {{n}} of {actor} comes after all else of that moment")
-            site = self._wake_sites[actor] = self.site(actor, Subject("wake", actor), (behind,))
-        return site
+    def look(self) -> None:
+        """Many events have happened since the last time: end the world if they lead nowhere."""
+        steps = outside_steps()
+        if self.kernel.settling:
+            self._quiet.set()
+        elif steps == self._steps:
+            self.fail("no deadlock", f"{wait_graph(self)}; timers go on, and help nobody")
+            self._quiet.set()
+        self._steps = steps
 
     def quiet(self) -> None:
         """Nothing is scheduled any more."""
         if not self.kernel.settling:
             self.fail("no deadlock", wait_graph(self))
-        self._end()
+        self._quiet.set()
 
-    def reap(self) -> None:
-        """Whatever is left of the dead has to go."""
-        self._reaper.reap()
+    def sort_out(self, batch: list[Any]) -> bool:
+        """Somebody has died: leave in *batch* who may run; returns whether it is a turn."""
+        self._reaper.sort_out(batch)
+        return not self._reaper.is_at_work
+
+    def reap(self) -> bool:
+        """Go on with the end of the dead; returns whether all of them are gone."""
+        return self._reaper.work()
 
     def failed(self, error: BaseException) -> None:
         """Something in the kernel raised."""
         if self.error is None:
             self.error = error
-        self._end()
-
-    def _end(self) -> None:
-        self.is_over = True
+        self._close()
         self._quiet.set()
+
+    def _is_ours(self, task: Task) -> bool:
+        context = task.context
+        return context.get(INCARNATION) is not None or context.get(ACTOR) is not None
+
+    def _is_dead(self, task: Task) -> bool:
+        context = task.context
+        actor = context.get(INCARNATION)
+        if actor is not None:
+            return self.is_over or not actor.alive
+        if context.get(ACTOR) is None:
+            return False
+        host = context.get(HOST)
+        return self.is_over or (host is not None and host.state == "closed")
 
     # ---- its life, run by `run.py`
 
-    async def live(self, main: Callable[[], Awaitable[None]]) -> None:
-        """Run *main* as the scenario until it has ended and nothing is left to happen."""
+    async def live(self, main: Callable[[], Awaitable[None]], settle: Callable[[], None]) -> None:
+        """Run *main* as the scenario until nothing is left to happen, then *settle*, then end.
+
+        Raises:
+            BaseExceptionGroup: something in the world raised what no world may. It has ended.
+        """
 
         async def scenario() -> None:
             try:
                 await main()
-            except Exception as error:
+            except (Exception, IncarnationGone, BaseExceptionGroup) as error:
+                if not is_unwinding(error):
+                    raise
                 self.fail("scenario", describe(error))
-            self.end_faults()
-            self.kernel.settling = True
+            if not self.is_over:
+                self.end_faults()
+                self.kernel.settle(SETTLE_US)
 
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
+                self._context = copy_context()
                 self.spawn("scenario", scenario)
-                await self._quiet.wait()
-                for run in list(self._runs.values()):
-                    run.kill()
-                for machine in self.machines.values():
-                    machine.host.crash("the world ended")
-                    self._reaper.watch(machine.host)
-                nursery.cancel_scope.cancel()
+                try:
+                    await self._quiet.wait()
+                    if self.error is None:
+                        settle()
+                finally:
+                    self._close()
         finally:
             self._nursery = None
 
-
-class Wake:
-    """A task that woke together with others: its turn is an event of its own."""
-
-    __slots__ = ("kernel", "task")
-
-    def __init__(self, kernel: Kernel, task: Any) -> None:
-        self.kernel = kernel
-        self.task = task
-
-    def fire(self) -> None:
-        """Let it run."""
-        self.kernel.run_task(self.task)
-
-
-class WorldClient:
-    """A participant without storage and gates, by name."""
-
-    def __init__(self, world: World, name: str) -> None:
-        self._world = world
-        self.name = name
-        self._client = Client(name, HostClock(world.default()), world.network, "")
-
-    def awaited(self) -> list[Address]:
-        """Whose replies it waits for."""
-        return [call.address for call in self._client.calls.pending.values() if call.is_awaited()]
-
-    def get(self, cls: type[T], name: str, *, deadline_s: float = CALL_DEADLINE_S) -> T:
-        """Return a stub of the object *name* of *cls*, as `EmbeddedHost.get`."""
-        self._world.learn(cls)
-        return self._client.objects.get(cls, name, deadline_s=deadline_s)
-
-    def worker(self, cls: type[W], *, deadline_s: float = CALL_DEADLINE_S) -> W:
-        """Return a stub of the worker *cls*, whose one method is `fetch`."""
-        self._world.learn(cls)
-        return self._client.objects.worker(cls, deadline_s=deadline_s)
+    def _close(self) -> None:
+        # From here on everybody is dead, and nothing that happens is part of the run.
+        if self.is_over:
+            return
+        self.is_over = True
+        self.choices.stop()
+        self.trace.seal()
+        for run in list(self._runs.values()):
+            run.kill()
+        for machine in self.machines.values():
+            machine.host.crash("the world ended")
+        self.kernel.dead = True
+        assert self._nursery is not None
+        self._nursery.cancel_scope.cancel()
 
 
 def describe(error: BaseException) -> str:
     """Say in one line what was raised."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    inner: Any = error
+    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+        inner = inner.exceptions[0]
+    text, kind = str(inner), type(inner).__name__
+    return f"{kind}: {text}" if text else kind

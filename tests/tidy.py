@@ -166,7 +166,7 @@ def effects(path: PurePosixPath, tree: ast.Module) -> Iterator[str]:
         if parts[0] in banned:
             yield f"{path}:{line}: {layer}/ may not reach for {parts[0]}"
         if parts[:2] == ("trio", "_core") and str(path) not in PRIVATE_TRIO:
-            yield f"{path}:{line}: the private part of trio belongs to one file of sim/"
+            yield f"{path}:{line}: the private part of trio belongs to two files of sim/"
     if layer not in {"wire", "actors"}:
         return
     for node in ast.walk(tree):

@@ -1,0 +1,103 @@
+"""Several tasks wake together: one runs now, every other wake is an event with a name."""
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ..actors import INCARNATION, ProgramRun
+from .choices import Option, Site
+from .faults import Subject
+from .kernel import ACTOR, Event, Kernel
+from .trio_order import runner
+from .trio_tasks import is_scheduled, steps
+
+if TYPE_CHECKING:
+    from .world import World
+
+__all__ = ["Wake", "Wakes", "actor_of", "outside_steps"]
+
+
+def actor_of(task: Any) -> str | None:
+    """Return the name of whoever's code *task* runs; None if it is no part of a world."""
+    context = task.context
+    actor = context.get(INCARNATION)
+    if actor is not None:
+        name: str = actor.name
+        return name
+    outside: str | None = context.get(ACTOR)
+    return outside
+
+
+def outside_steps() -> tuple[int, int]:
+    """Return how many tasks stand outside of all hosts, and how many steps they have taken."""
+    taken: list[int] = []
+    for task in runner().tasks:
+        actor = task.context.get(INCARNATION)
+        outside = actor is None and task.context.get(ACTOR) is not None
+        if outside or isinstance(actor, ProgramRun):
+            taken.append(steps(task))
+    return len(taken), sum(taken)
+
+
+class Wake:
+    """A task that woke together with others: its turn is an event of its own."""
+
+    __slots__ = ("kernel", "task")
+
+    def __init__(self, kernel: Kernel, task: Any) -> None:
+        self.kernel = kernel
+        self.task = task
+
+    def fire(self) -> None:
+        """Let it run, unless it died and has been run to its end."""
+        if is_scheduled(self.task):
+            self.kernel.run_task(self.task)
+
+
+class Wakes:
+    """The wakes of one world, and the sites of their choices."""
+
+    __slots__ = ("_sites", "_world")
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self._sites: dict[str, Site] = {}
+
+    def split(self, batch: list[Any]) -> None:
+        """Leave one task of the world in *batch*; others follow in order, or behind all else."""
+        kernel, choose = self._world.kernel, self._world.choices.choose
+        queue: deque[Event] = deque()
+        ours = [task for task in batch if actor_of(task) is not None]
+        if len(ours) < 2:
+            return
+        first: Any = None
+        for task in ours:
+            if choose(self._site(task)) is not None:
+                kernel.behind(Wake(kernel, task))
+            elif first is None:
+                first = task
+            else:
+                queue.append(Wake(kernel, task))
+        others = [task for task in batch if actor_of(task) is None]
+        if first is not None:
+            others.append(first)
+        if queue:
+            kernel.push(queue)
+        batch[:] = others
+
+    def put_behind(self, batch: list[Any]) -> None:
+        """Leave no task of the world in *batch*: each wakes behind all else of this instant."""
+        kernel = self._world.kernel
+        for task in batch:
+            if actor_of(task) is not None:
+                kernel.behind(Wake(kernel, task))
+        batch[:] = [task for task in batch if actor_of(task) is None]
+
+    def _site(self, task: Any) -> Site:
+        actor = actor_of(task)
+        assert actor is not None
+        site = self._sites.get(actor)
+        if site is None:
+            behind = Option("behind", f"wake {{n}} of {actor} comes after all else of that moment")
+            site = self._world.site(actor, Subject("wake", actor), (behind,))
+            self._sites[actor] = site
+        return site
