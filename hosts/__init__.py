@@ -24,6 +24,7 @@ from .errors import (
 from .host import Host
 from .inspect import InspectedKey, InspectedObject, Inspection, inspect_file
 from .loopback import Loopback
+from .sockets import RemoteHost, connect, serve
 from .sqlite import SqliteStore, StoreStatistics
 from .turns import StepTurns
 from .waits import wait_cycle
@@ -51,12 +52,15 @@ __all__ = [
     "Inspection",
     "Loopback",
     "RealClock",
+    "RemoteHost",
     "SqlUnavailable",
     "SqliteStore",
     "StepTurns",
     "StoreError",
     "StoreStatistics",
     "SystemEntropy",
+    "connect",
     "inspect_file",
+    "serve",
     "wait_cycle",
 ]

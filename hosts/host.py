@@ -27,6 +27,7 @@ from ..wire import (
     Envelope,
     ErrorRecord,
     HostClosed,
+    MalformedRequest,
     Reply,
     UnknownClass,
     WireError,
@@ -78,7 +79,7 @@ class Host:
         counter = count(1)
         self._number = (lambda _address: next(counter)) if numbers is None else numbers
         self._find = self.incarnations.get if find is None else find
-        self._broken: dict[Address, tuple[int, ErrorRecord]] = {}
+        self._broken: dict[Address, tuple[int, ErrorRecord, frozenset[tuple[str, int]]]] = {}
         self._nursery: trio.Nursery | None = None
         self._requests = 0
         self._runs: dict[int, WorkerRun] = {}
@@ -125,7 +126,8 @@ class Host:
         try:
             envelope = decode_envelope(data)
         except WireError as error:
-            origin.respond(encode_reply(Reply(0, 0, None, record_of(error))))
+            refusal = record_of(MalformedRequest(str(error)))
+            origin.respond(encode_reply(Reply(0, 0, None, refusal)))
             return
         self.deliver(envelope, origin)
 
@@ -135,7 +137,7 @@ class Host:
         incarnation = self.incarnations.get(address)
         if self._broken:
             broken = self._broken.get(address)
-            if broken is not None and 0 < envelope.incarnation <= broken[0]:
+            if broken is not None and _was_bound(envelope, broken[0], broken[2]):
                 self._refuse(envelope, origin, broken[1])
                 return
         if incarnation is None:
@@ -251,7 +253,7 @@ class Host:
             del self.incarnations[incarnation.address]
         if reset is not None:
             self.resets += 1
-            self._broken[incarnation.address] = (incarnation.number, reset)
+            self._broken[incarnation.address] = (incarnation.number, reset, incarnation.unbound())
 
     def _look_later(self, incarnation: Incarnation) -> None:
         clock = self.ports.clock
@@ -272,3 +274,12 @@ class Host:
         )
 
 
+def _was_bound(envelope: Envelope, number: int, stubs: frozenset[tuple[str, int]]) -> bool:
+    """Whether the stub was in use with incarnation *number* or one before (RPC-11).
+
+    A stub learns from its first reply which incarnation it is bound to. What it sent before that is
+    known by the calls that were still unanswered at the reset: *stubs*.
+    """
+    if envelope.incarnation:
+        return envelope.incarnation <= number
+    return (envelope.caller, envelope.stub) in stubs
