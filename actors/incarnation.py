@@ -427,18 +427,18 @@ class Incarnation(Actor):
         if not self.alive:
             return
         record = record_of(ObjectReset(str(error), record_of(error)))
-        requests = self._close("reset")
+        self._close("reset")
         self._on_end(self, record)
-        for request in requests:
+        for request in self._unanswered():
             request.reset(self.number, record, retry_alarm=retry_alarm)
 
     def crash(self, reason: str) -> None:
         """End without a word: callers cannot know what ran."""
         if not self.alive:
             return
-        requests = self._close("crash")
+        self._close("crash")
         self._on_end(self, None)
-        for request in requests:
+        for request in self._unanswered():
             request.broken(reason)
 
     def evict(self) -> None:
@@ -462,17 +462,27 @@ class Incarnation(Actor):
             and (self._nursery is None or not self._nursery.child_tasks)
         )
 
-    def _close(self, why: str) -> list[Request]:
-        self.close(why)
+    def unbound(self) -> frozenset[tuple[str, int]]:
+        """The stubs with an unanswered call that have not learned yet whom they are bound to."""
+        return frozenset(
+            (request.envelope.caller, request.envelope.stub)
+            for request in self.requests.values()
+            if isinstance(request, MethodCall) and not request.envelope.incarnation
+        )
+
+    def _unanswered(self) -> list[Request]:
         requests = list(self.requests.values())
         self.requests.clear()
+        return requests
+
+    def _close(self, why: str) -> None:
+        self.close(why)
         self._out.close()
         if self.eviction is not None:
             self.eviction.cancel()
         if not self.cls.is_durable:
             self._on_alarm(self.address, None)
         self.store.close()
-        return requests
 
 
 def _abort(_raise: object) -> trio.lowlevel.Abort:
