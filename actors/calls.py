@@ -71,6 +71,8 @@ class Stub:
         if name not in self._methods:
             raise AttributeError(f"{self.address.kind} has no method {name!r} that may be called")
         calls = self._calls
+        if not calls.owner.alive:
+            raise IncarnationGone(calls.name)
 
         def method(*args: Any, **kwargs: Any) -> Call:
             return calls.send(self, name, args, kwargs)

@@ -100,13 +100,20 @@ class Guest(Protocol):
 class Timer:
     """An event at an instant, which may be taken back."""
 
-    __slots__ = ("_action", "daemon", "label")
+    __slots__ = ("_action", "daemon", "label", "owner")
 
     def __init__(self, action: Any, label: str) -> None:
         self._action = action
         self.label = label
         self.daemon = False
         """Whether a world that has nothing else to do is at rest."""
+        self.owner: Any = None
+        """Whose death takes it back."""
+
+    @property
+    def is_void(self) -> bool:
+        """Whether nothing will happen."""
+        return self._action is None or (self.owner is not None and not self.owner.alive)
 
     def cancel(self) -> None:
         """Take it back."""
@@ -303,7 +310,7 @@ class Kernel(trio.abc.Clock):
 
     def _advance(self, deadline: float) -> Event | None:
         heap = self._heap
-        while heap and getattr(heap[0][2], "_action", heap) is None:
+        while heap and isinstance(heap[0][2], Timer) and heap[0][2].is_void:
             heappop(heap)
         if self.settling and deadline == math.inf and self._is_at_rest():
             assert self._guest is not None
@@ -325,7 +332,7 @@ class Kernel(trio.abc.Clock):
 
     def _is_at_rest(self) -> bool:
         return all(
-            isinstance(event, Timer) and (event.daemon or event._action is None)
+            isinstance(event, Timer) and (event.daemon or event.is_void)
             for _, _, event in self._heap
         )
 

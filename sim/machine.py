@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ..actors import Actor, DurableObject, Ports, Worker
+from ..actors import INCARNATION, Actor, DurableObject, Ports, Worker
 from ..hosts import Host
 from .disk import DiskStore
 from .faults import Subject
@@ -62,6 +62,9 @@ class HostClock:
                 at_us = max(at_us, kernel.now_us) + MINUTE_US
             elif option == "twice":
                 kernel.at(max(at_us, kernel.now_us) + 1_000_000, Timer(action, label))
+        if kind == "sleep":
+            # Nobody may be waiting for it: then nobody takes it back.
+            timer.owner = INCARNATION.get()
         timer.daemon = kind == "eviction"
         kernel.at(at_us, timer)
         return timer
