@@ -46,50 +46,55 @@ class Empty:
 
 def same(left: Any, right: Any) -> bool:
     """True if both have the same types and contents throughout, NaN, -0.0 and order included."""
-    if type(left) is not type(right):
+    kind: Any = left.__class__
+    if kind is not right.__class__:
         return False
-    if type(left) is float:
-        return repr(left) == repr(right)
-    if type(left) is datetime:
-        return (
-            left.replace(tzinfo=None) == right.replace(tzinfo=None)
-            and left.utcoffset() == right.utcoffset()
-            and left.fold == right.fold
-        )
-    if type(left) in (list, tuple):
-        return len(left) == len(right) and all(map(same, left, right))
-    if type(left) is dict:
-        return same(list(left.items()), list(right.items()))
-    if type(left) in (set, frozenset):
-        rest = list(right)
-        return len(left) == len(right) and all(
+    if kind is float:
+        return str(left) == str(right)
+    if kind is datetime:
+        return fields_of(left) == fields_of(right)
+    if kind is set or kind is frozenset:
+        rest: list[Any] = list(right)
+        return len(left) == len(rest) and all(
             any(same(one, other) for other in rest) for one in left
         )
-    if attrs.has(type(left)):
-        return all(
-            same(getattr(left, field.name), getattr(right, field.name))
-            for field in attrs.fields(type(left))
-        )
+    if kind is dict:
+        return same(list(left.items()), list(right.items()))
+    if kind is list or kind is tuple:
+        return len(left) == len(right) and all(map(same, left, right))
+    if attrs.has(kind):
+        names = [field.name for field in attrs.fields(kind)]
+        return all(same(getattr(left, name), getattr(right, name)) for name in names)
     return bool(left == right)
 
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+def fields_of(instant: datetime) -> tuple[datetime, timedelta | None, int]:
+    """What of an instant survives: local time, offset and fold."""
+    return instant.replace(tzinfo=None), instant.utcoffset(), instant.fold
 
-zones = st.timedeltas(
+
+def folded(instant: datetime) -> datetime:
+    """The second of two equal local times."""
+    return instant.replace(fold=1)
+
+
+texts: st.SearchStrategy[str] = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+zones: st.SearchStrategy[timezone] = st.timedeltas(
     timedelta(hours=-23, minutes=-59, seconds=-59), timedelta(hours=23, minutes=59, seconds=59)
 ).map(timezone)
 
-instants = st.datetimes(timezones=zones | st.just(UTC), allow_imaginary=True) | st.builds(
-    lambda instant: instant.replace(fold=1), st.datetimes(timezones=st.just(UTC))
-)
+instants: st.SearchStrategy[datetime] = st.datetimes(timezones=zones | st.just(UTC)) | st.datetimes(
+    timezones=st.just(UTC)
+).map(folded)
 
-integers = (
+integers: st.SearchStrategy[int] = (
     st.integers(-300, 300)
     | st.integers(-(2**70), 2**70)
     | st.sampled_from([2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, 2**4096, -(2**127), 2**127])
 )
 
-leaves = (
+leaves: st.SearchStrategy[Any] = (
     st.none()
     | st.just(ABSENT)
     | st.booleans()
@@ -103,7 +108,7 @@ leaves = (
     | st.just(Empty())
 )
 
-keys = st.recursive(
+keys: st.SearchStrategy[Any] = st.recursive(
     leaves,
     lambda inner: (
         st.lists(inner, max_size=3).map(tuple)
@@ -123,7 +128,7 @@ def _boxes(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Box]:
     return st.builds(box, inner, texts, inner)
 
 
-values = st.recursive(
+values: st.SearchStrategy[Any] = st.recursive(
     leaves,
     lambda inner: (
         st.lists(inner, max_size=4)
@@ -138,9 +143,9 @@ values = st.recursive(
 )
 """Whatever can be sent."""
 
-_numbers = st.integers(0, 2**63 - 1)
+_numbers: st.SearchStrategy[int] = st.integers(0, 2**63 - 1)
 
-envelopes = st.builds(
+envelopes: st.SearchStrategy[Envelope] = st.builds(
     Envelope,
     id=st.integers(1, 2**63 - 1),
     caller=texts,
@@ -156,4 +161,6 @@ envelopes = st.builds(
     version=texts,
 )
 
-replies = st.builds(Reply, id=_numbers, incarnation=_numbers, value=values, error=st.none())
+replies: st.SearchStrategy[Reply] = st.builds(
+    Reply, id=_numbers, incarnation=_numbers, value=values, error=st.none()
+)

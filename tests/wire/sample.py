@@ -39,7 +39,7 @@ CALLS: Final = {
             datetime(1, 1, 1, fold=1, tzinfo=timezone(timedelta(hours=-5, seconds=1))),
             Colour.GREEN,
             Empty(),
-            Point(1, hidden=[Box(Point(2))]),
+            Point(1, [Box(Point(2))]),
         ),
         kwargs={},
     ),

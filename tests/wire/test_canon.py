@@ -11,7 +11,7 @@ from durasim.wire import ABSENT, DEPTH_MAX, UnsendableValue, canon, content_hash
 
 from ..strategies import texts
 
-documents = st.recursive(
+documents: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=12,

@@ -57,28 +57,27 @@ def test_the_bytes_are_a_function_of_the_value(value: Any) -> None:
     assert encode(decode(data)) == data
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        None, ABSENT, True, False, 0, -1, 255, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1,
-        10**5000, 0.0, -0.0, NAN, float("inf"), float("-inf"), 5e-324, 1.0, "", "é\U0001f600\0",
-        b"",
-        b"\xff" * 300, [], (), set(), frozenset(), {}, [()], ((),), {(): []}, {None: None},
-        {1: "int", "1": "str", 1.5: "float", b"1": "bytes", (1,): "tuple"},
-        {frozenset({frozenset()}), frozenset(), (frozenset({1}), 2)}, {NAN: NAN}, {NAN},
-        UUID(int=0), UUID(int=2**128 - 1), Colour.RED, Colour.GREEN, Empty(), Point(1),
-        Box([Box()]),
-        Point(Point(ABSENT), hidden=(Colour.RED,)), {Point(1): Point(2)},
-        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
-        datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=timezone(timedelta(hours=-12))),
-        datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=UTC),
-        datetime(2024, 1, 1, tzinfo=timezone(timedelta(seconds=-3, microseconds=7))),
-        list(range(70_000)), {number: str(number) for number in range(5_000)}, tuple(range(5_000)),
-        [-1, 4, -1, 8, -1, 12, -1], b"\xd6\xff", [True, 1, 1.0], "x" * 70_000,
-        {2**70 * number for number in range(100)}, {str(number): number for number in range(100)},
-    ],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
+VALUES: list[Any] = [
+    None, ABSENT, True, False, 0, -1, 255, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1,
+    10**5000, 0.0, -0.0, NAN, float("inf"), float("-inf"), 5e-324, 1.0, "", "é\U0001f600\0",
+    b"",
+    b"\xff" * 300, [], (), set(), frozenset(), {}, [()], ((),), {(): []}, {None: None},
+    {1: "int", "1": "str", 1.5: "float", b"1": "bytes", (1,): "tuple"},
+    {frozenset({frozenset({0})}), frozenset({0}), (frozenset({1}), 2)}, {NAN: NAN}, {NAN},
+    UUID(int=0), UUID(int=2**128 - 1), Colour.RED, Colour.GREEN, Empty(), Point(1),
+    Box([Box()]),
+    Point(Point(ABSENT), (Colour.RED,)), {Point(1): Point(2)},
+    datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+    datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=timezone(timedelta(hours=-12))),
+    datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=UTC),
+    datetime(2024, 1, 1, tzinfo=timezone(timedelta(seconds=-3, microseconds=7))),
+    list(range(70_000)), {number: str(number) for number in range(5_000)}, tuple(range(5_000)),
+    [-1, 4, -1, 8, -1, 12, -1], b"\xd6\xff", [True, 1, 1.0], "x" * 70_000,
+    {2**70 * number for number in range(100)}, {str(number): number for number in range(100)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_each_kind_of_value_survives(value: Any) -> None:
     """The values that are easily taken for others, one by one."""
     assert same(decode(encode(value)), value)
@@ -142,6 +141,13 @@ class Number(IntEnum):
 class Rude(tzinfo):
     """A time zone that fails."""
 
+    def tzname(self, _: datetime | None, /) -> str:
+        """Have a name."""
+        return "rude"
+
+    def dst(self, _: datetime | None, /) -> None:
+        """Know nothing."""
+
     def utcoffset(self, _: datetime | None, /) -> timedelta | None:
         """Fail."""
         raise ZeroDivisionError
@@ -159,31 +165,29 @@ class OddPoint(Point):
     """A subclass of a registered class, itself not registered."""
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        bytearray(b"a"), memoryview(b"a"), msgpack.ExtType(1, b""), msgpack.Timestamp(1), Text.A,
-        Number.ONE, OrderedDict(), datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=Silent()),
-        datetime(2024, 1, 1, tzinfo=Rude()), datetime(2024, 1, 1).date(), len, object(), object,
-        "\ud800", OddPoint(1), timedelta(1), 1j, range(3), Ellipsis, type("Sub", (dict,), {})(),
-        iter([]),
-    ],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
-@pytest.mark.parametrize(
-    ("wrap", "path"),
-    [
-        (lambda value: value, "$"),
-        (lambda value: [0, value], "$[1]"),
-        (lambda value: (value,), "$[0]"),
-        (lambda value: {"key": value}, '$["key"]'),
-        (lambda value: {7: [value]}, "$[7][0]"),
-        (lambda value: {(1,): value}, "$.values[0]"),
-        (lambda value: {"k" * 100: value}, "$.values[0]"),
-        (lambda value: Point(1, hidden={"a": (value,)}), '$._hidden["a"][0]'),
-        (lambda value: [Box(), Box(value)], "$[1].content"),
-    ],
-)  # fmt: skip
+UNSENDABLE: list[Any] = [
+    bytearray(b"a"), memoryview(b"a"), msgpack.ExtType(1, b""), msgpack.Timestamp(1), Text.A,
+    Number.ONE, OrderedDict(), datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=Silent()),
+    datetime(2024, 1, 1, tzinfo=Rude()), datetime(2024, 1, 1).date(), len, object(), object,
+    "\ud800", OddPoint(1), timedelta(1), 1j, range(3), Ellipsis, type("Sub", (dict,), {})(),
+    iter([]),
+]  # fmt: skip
+
+WRAPPED: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda value: value, "$"),
+    (lambda value: [0, value], "$[1]"),
+    (lambda value: (value,), "$[0]"),
+    (lambda value: {"key": value}, '$["key"]'),
+    (lambda value: {7: [value]}, "$[7][0]"),
+    (lambda value: {(1,): value}, "$.values[0]"),
+    (lambda value: {"k" * 100: value}, "$.values[0]"),
+    (lambda value: Point(1, {"a": (value,)}), '$._hidden["a"][0]'),
+    (lambda value: [Box(), Box(value)], "$[1].content"),
+]
+
+
+@pytest.mark.parametrize("value", UNSENDABLE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("wrap", "path"), WRAPPED)
 def test_what_cannot_be_sent_is_named(value: Any, wrap: Callable[[Any], Any], path: str) -> None:
     """The error names the place, whatever surrounds it, and says why."""
     with pytest.raises(UnsendableValue) as caught:
@@ -369,3 +373,26 @@ def test_nesting_that_only_looks_deep_is_read() -> None:
     value = [[number] for number in range(1_000)]
 
     assert decode(encode(value)) == value
+
+
+DIFFERENT: list[tuple[Any, Any]] = [
+    (1, True),
+    (0.0, -0.0),
+    (1, 1.0),
+    ([1], (1,)),
+    ([1], [1, 2]),
+    ({1, 2}, {1, 3}),
+    ({1}, frozenset({1})),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    (Point(1), Point(2)),
+    (Box([1]), Box([True])),
+    (datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, fold=1, tzinfo=UTC)),
+    (Colour.RED, Colour.GREEN),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), DIFFERENT)
+def test_values_that_are_nearly_the_same_are_told_apart(left: Any, right: Any) -> None:
+    """The comparison that the tests above rely on can fail, and the bytes differ too."""
+    assert not same(left, right)
+    assert encode(left) != encode(right)

@@ -17,7 +17,7 @@ from durasim.wire import (
     encode_frame,
 )
 
-frames = st.lists(
+frames: st.SearchStrategy[list[Frame]] = st.lists(
     st.builds(Frame, st.sampled_from(FrameKind), st.binary(max_size=40)), min_size=1, max_size=5
 )
 

@@ -124,7 +124,7 @@ def test_a_call_with_too_many_parts_is_refused() -> None:
         encode_envelope(CALL._replace(args=(shared,)))
 
 
-GOOD = [*CALL]
+GOOD: list[Any] = [*CALL]
 GOOD[8] = []
 GOOD[9] = None
 
@@ -178,38 +178,38 @@ def test_the_good_fields_are_good() -> None:
     assert decode_envelope(encode(GOOD)) == CALL._replace(kwargs={})
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        [1, 2, 3],
-        [1, 2, 3, None, 5],
-        (1, 2, 3, None),
-        {},
-        [-1, 2, 3, None],
-        [2**63, 2, 3, None],
-        [1, -1, 3, None],
-        [1, 2**63, 3, None],
-        ["1", 2, 3, None],
-        [1, None, 3, None],
-        [True, 1, 3, None],
-        [1, 2, 3, [1, 500, "", None]],
-        [1, 2, None, 5],
-        [1, 2, None, []],
-        [1, 2, None, [1, 500, ""]],
-        [1, 2, None, [1, 500, "", None, None]],
-        [1, 2, None, [None, 500, "", None]],
-        [1, 2, None, [1.0, 500, "", None]],
-        [1, 2, None, [True, 500, "", None]],
-        [1, 2, None, [1, "500", "", None]],
-        [1, 2, None, [1, 500, b"", None]],
-        [1, 2, None, [1, 500, "", []]],
-        [1, 2, None, [1, 399, "", None]],
-        [1, 2, None, [1, 10**6000, "", None]],
-        [1, 2, None, [-1, 500, "", None]],
-        [1, 2, None, [10**6000, 500, "", None]],
-    ],
-)
+NO_REPLIES: list[Any] = [
+    None,
+    [1, 2, 3],
+    [1, 2, 3, None, 5],
+    (1, 2, 3, None),
+    {},
+    [-1, 2, 3, None],
+    [2**63, 2, 3, None],
+    [1, -1, 3, None],
+    [1, 2**63, 3, None],
+    ["1", 2, 3, None],
+    [1, None, 3, None],
+    [True, 1, 3, None],
+    [1, 2, 3, [1, 500, "", None]],
+    [1, 2, None, 5],
+    [1, 2, None, []],
+    [1, 2, None, [1, 500, ""]],
+    [1, 2, None, [1, 500, "", None, None]],
+    [1, 2, None, [None, 500, "", None]],
+    [1, 2, None, [1.0, 500, "", None]],
+    [1, 2, None, [True, 500, "", None]],
+    [1, 2, None, [1, "500", "", None]],
+    [1, 2, None, [1, 500, b"", None]],
+    [1, 2, None, [1, 500, "", []]],
+    [1, 2, None, [1, 399, "", None]],
+    [1, 2, None, [1, 10**6000, "", None]],
+    [1, 2, None, [-1, 500, "", None]],
+    [1, 2, None, [10**6000, 500, "", None]],
+]
+
+
+@pytest.mark.parametrize("value", NO_REPLIES)
 def test_what_is_no_reply_is_refused(value: Any) -> None:
     """Another value, another length, a wrong field, or a value and an error at once."""
     with pytest.raises(MalformedBytes) as caught:

@@ -67,7 +67,7 @@ class Checked:
         Pair(1, "two"),
         Pair(Pair(1, 2), None),
         Checked(3, "xy"),
-        Point(1, hidden=2),
+        Point(1, 2),
     ],
 )
 def test_objects_of_every_sort_survive(value: Any) -> None:

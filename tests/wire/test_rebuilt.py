@@ -51,10 +51,10 @@ def test_the_runtimes_errors_return_as_their_class(error: Exception) -> None:
     """With their fields and their text, and without `remote`: nobody's handler raised them."""
     arrived: Any = crossed(error)
 
+    assert arrived.remote is False
     assert type(arrived) is type(error)
     assert arrived.args == error.args
     assert str(arrived) == str(error)
-    assert arrived.remote is False
     assert {name: value for name, value in vars(arrived).items() if name[0] != "_"} == vars(error)
 
 
@@ -109,10 +109,10 @@ def test_built_in_errors_return_as_their_class(error: Exception) -> None:
     """Class, arguments and text, with `remote` set."""
     arrived: Any = crossed(error)
 
+    assert arrived.remote is True
     assert type(arrived) is type(error)
     assert arrived.args == error.args
     assert str(arrived) == str(error)
-    assert arrived.remote is True
     for name in ("name", "path", "filename", "filename2", "errno"):
         assert getattr(arrived, name, None) == getattr(error, name, None)
 

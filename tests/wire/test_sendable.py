@@ -19,8 +19,8 @@ def test_what_can_be_sent_is_let_through(value: Any) -> None:
     assert isinstance(plain, bool)
 
 
-bad = st.sampled_from([bytearray(), len, object(), 1j])
-spoiled = st.recursive(
+bad: st.SearchStrategy[Any] = st.sampled_from([bytearray(), len, object(), 1j])
+spoiled: st.SearchStrategy[Any] = st.recursive(
     bad,
     lambda inner: (
         st.lists(leaves, max_size=2).flatmap(lambda rest: inner.map(lambda value: [*rest, value]))
