@@ -41,6 +41,9 @@ from .waits import wait_cycle
 
 __all__ = ["Host"]
 
+CLOCK_S = 1e-6
+"""What differences of a clock in seconds may be off by: less is no time to wait."""
+
 State = Literal["new", "open", "closing", "closed"]
 
 
@@ -262,9 +265,11 @@ class Host:
             if not incarnation.alive:
                 return
             idle_for = clock.time() - incarnation.active_at
-            if idle_for >= self._eviction_s and self.evict(incarnation.address):
-                return
-            wait = self._eviction_s - idle_for if idle_for < self._eviction_s else self._eviction_s
+            wait = self._eviction_s - idle_for
+            if wait < CLOCK_S:
+                if self.evict(incarnation.address):
+                    return
+                wait = self._eviction_s
             incarnation.eviction = clock.call_at(
                 clock.time() + wait, look, f"eviction of {incarnation.calls.name}"
             )

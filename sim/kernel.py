@@ -143,7 +143,6 @@ class Kernel(trio.abc.Clock):
         self.watched = False
         """Whether the world is told before a turn ends."""
         self._now_s = 0.0
-        self._base_us = 0
         self._stack: list[deque[Event]] = []
         self._behind: deque[Event] = deque()
         self._heap: list[tuple[int, int, Event]] = []
@@ -162,9 +161,9 @@ class Kernel(trio.abc.Clock):
         """Begin a world at virtual time 0."""
         self._runner = runner()
         self._guest = guest
-        self._base_us = self._base_us + self.now_us
+        # Sums of seconds round differently after 0 and after an hour: every world begins at 0.
         self.now_us = 0
-        self._now_s = self._base_us / 1_000_000
+        self._now_s = 0.0
         self.events = 0
         self._still = 0
         self._ran = False
@@ -215,12 +214,14 @@ class Kernel(trio.abc.Clock):
 
     def seconds(self, time_us: int) -> float:
         """Return virtual *time_us* on the clock that trio sees."""
-        return (self._base_us + time_us) / 1_000_000
+        return time_us / 1_000_000
 
     def microseconds(self, seconds: float) -> int:
-        """Return the first virtual microsecond at which trio's clock shows *seconds* or more."""
-        wanted = math.ceil(seconds * 1_000_000) - self._base_us
-        return wanted if self.seconds(wanted) >= seconds else wanted + 1
+        """Return the virtual microsecond nearest to *seconds* on the clock that trio sees.
+
+        Sums of seconds are off by less than that, up or down: rounding up would be late at times.
+        """
+        return round(seconds * 1_000_000)
 
     def pending(self) -> bool:
         """Whether anything is scheduled."""
@@ -324,7 +325,9 @@ class Kernel(trio.abc.Clock):
                 return None
             return event
         if deadline != math.inf:
-            self._move(max(self.now_us, self.microseconds(deadline)))
+            if not self._move(max(self.now_us, self.microseconds(deadline))):
+                # What is a fraction of a microsecond later is due as well.
+                self._now_s = max(self._now_s, deadline)
             return None
         assert self._guest is not None
         self._guest.quiet()
@@ -345,7 +348,7 @@ class Kernel(trio.abc.Clock):
         if time_us != self.now_us:
             self._still = self._batches = 0
         self.now_us = time_us
-        self._now_s = self.seconds(time_us)
+        self._now_s = max(self._now_s, self.seconds(time_us))
         return False
 
     def _end_turns(self, guest: Guest) -> None:
