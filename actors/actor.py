@@ -44,7 +44,7 @@ class Actor:
         self.ports = ports
         self.alive = True
         self.calls = Calls(name, self, ports.clock, ports.transport, ports.version)
-        self.objects = Objects(self.calls)
+        self.objects = Objects(self.calls, ports.met)
         self.scope = trio.CancelScope()
 
     def check(self) -> None:

@@ -169,7 +169,7 @@ class Calls:
             call.settle(reply.value, None)
             return
         error = error_from(reply.error)
-        if isinstance(error, ObjectReset):
+        if isinstance(error, ObjectReset) and not error.remote:
             stub._broken = error
         elif reply.incarnation:
             stub._incarnation = reply.incarnation

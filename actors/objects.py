@@ -1,6 +1,7 @@
 """From a class and a name to a stub."""
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from ..wire import Address
 from .calls import Calls
@@ -27,19 +28,30 @@ class ObjectsLike(Protocol):
 class Objects:
     """The objects that one participant can call."""
 
-    __slots__ = ("_calls",)
+    __slots__ = ("_calls", "_met")
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, met: Callable[[Any], None] | None = None) -> None:
+        """Give out stubs whose calls are *calls*; *met* is told each class asked for."""
         self._calls = calls
+        self._met = met
 
     def get(self, cls: type[T], name: str, *, deadline_s: float = CALL_DEADLINE_S) -> T:
         """Return a stub of the object *name* of *cls*: typed as the class, a stub at run time.
 
         Nothing is sent. *deadline_s* is how many seconds each call may take before it ends as
         `OutcomeUnknown`.
+
+        Raises:
+            ValueError: another class is known by its stored name. No stub was made.
         """
+        self._calls.owner.check()
+        if self._met is not None:
+            self._met(cls)
         return cast(T, self._calls.stub(Address(cls.stored_name, name), cls.methods, deadline_s))
 
     def worker(self, cls: type[W], *, deadline_s: float = CALL_DEADLINE_S) -> W:
         """Return a stub of the worker *cls*, whose one method is `fetch`. Nothing is sent."""
+        self._calls.owner.check()
+        if self._met is not None:
+            self._met(cls)
         return cast(W, self._calls.stub(Address(cls.stored_name, ""), cls.methods, deadline_s))

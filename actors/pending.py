@@ -16,6 +16,14 @@ class Owner(Protocol):
 
     alive: bool
 
+    def check(self) -> None:
+        """Refuse the dead.
+
+        Raises:
+            IncarnationGone: it has ended. Nothing was done.
+        """
+        ...
+
     def emit(self, action: Callable[..., None], *arguments: object) -> None:
         """Run *action* once everything written before has become durable."""
         ...

@@ -5,7 +5,7 @@ simulated world meets them with choices. Nothing in `actors/` can tell which.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 
@@ -183,7 +183,13 @@ class Probe(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Ports:
-    """All ports of one host."""
+    """All ports of one host.
+
+    Attributes:
+        version: of the code that it runs, in envelopes and traces.
+        met: told each class that a stub is asked for, so that whoever runs it can know it.
+        env: what the host gives to all that run on it.
+    """
 
     clock: Clock
     entropy: Entropy
@@ -192,4 +198,5 @@ class Ports:
     turns: Turns
     probe: Probe
     version: str = ""
+    met: Callable[[Any], None] | None = None
     env: Mapping[str, object] = attrs.field(factory=dict[str, object])

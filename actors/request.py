@@ -80,8 +80,12 @@ class MethodCall:
             try:
                 return encode_reply(Reply(number, incarnation, value, None))
             except UnsendableValue as unsendable:
-                error = unsendable
-        return encode_reply(Reply(number, incarnation, None, record_of(error)))
+                record = record_of(unsendable)
+        else:
+            # What a handler let through, an `Overloaded` of its own call say, is its own failure.
+            refused = isinstance(error, MethodNotFound)
+            record = record_of(error, raised_by_handler=not refused)
+        return encode_reply(Reply(number, incarnation, None, record))
 
     def send(self, outcome: bytes | bool) -> None:
         """Send the reply."""

@@ -179,8 +179,10 @@ class WorkerRun(Actor):
             try:
                 return encode_reply(Reply(number, 0, value, None))
             except UnsendableValue as unsendable:
-                error = unsendable
-        return encode_reply(Reply(number, 0, None, record_of(error)))
+                record = record_of(unsendable)
+        else:
+            record = record_of(error, raised_by_handler=True)
+        return encode_reply(Reply(number, 0, None, record))
 
     def crash(self, reason: str) -> None:
         """End without a word: the caller cannot know what ran."""

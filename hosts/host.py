@@ -8,6 +8,7 @@ from contextvars import copy_context
 from itertools import count
 from typing import Literal
 
+import attrs
 import trio
 
 from ..actors import (
@@ -71,10 +72,11 @@ class Host:
             eviction_s: seconds without any activity after which an incarnation goes (LC-7).
         """
         self.name = name
-        self.ports = ports
+        self.ports = attrs.evolve(ports, met=self._meet) if ports.met is None else ports
         self.classes: dict[str, type[DurableObject]] = {}
         self.workers: dict[str, type[Worker]] = {}
         self.incarnations: dict[Address, Incarnation] = {}
+        self._replaced: dict[tuple[Address, int], Incarnation] = {}
         self.state: State = "new"
         self.evictions = 0
         self.resets = 0
@@ -106,6 +108,12 @@ class Host:
             self.workers[cls.stored_name] = cls
         else:
             self.classes[cls.stored_name] = cls
+
+    def _meet(self, cls: type[DurableObject | Worker]) -> None:
+        # An object asked for it. Code that is being replaced may still know an older class of that
+        # name: the one that is deployed here stays.
+        if cls.stored_name not in self.classes and cls.stored_name not in self.workers:
+            self.learn(cls)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled; then whatever still runs is dead."""
@@ -145,7 +153,7 @@ class Host:
                 return
         if incarnation is None:
             if self.state != "open":
-                self._refuse(envelope, origin, record_of(HostClosed(self.name)))
+                self._refuse(envelope, origin, record_of(HostClosed(f"the host {self.name} is closed")))
                 return
             worker = self.workers.get(address.kind)
             if worker is not None:
@@ -222,7 +230,9 @@ class Host:
 
         The old one runs on and is refused at storage, by its epoch (ID-10).
         """
-        self.incarnations.pop(address, None)
+        old = self.incarnations.pop(address, None)
+        if old is not None:
+            self._replaced[old.address, old.number] = old
 
     def reset_all(self, error: Exception) -> None:
         """Reset every incarnation: all callers in flight get *error* as `ObjectReset`."""
@@ -233,7 +243,7 @@ class Host:
         """Everything that runs here is dead at once, alarms included. Storage stays."""
         self.state = "closed"
         self.alarms.stop()
-        for incarnation in list(self.incarnations.values()):
+        for incarnation in (*self.incarnations.values(), *self._replaced.values()):
             incarnation.crash(reason)
         for run in list(self._runs.values()):
             run.crash(reason)
@@ -254,6 +264,8 @@ class Host:
     def _ended(self, incarnation: Incarnation, reset: ErrorRecord | None) -> None:
         if self.incarnations.get(incarnation.address) is incarnation:
             del self.incarnations[incarnation.address]
+        else:
+            self._replaced.pop((incarnation.address, incarnation.number), None)
         if reset is not None:
             self.resets += 1
             self._broken[incarnation.address] = (incarnation.number, reset, incarnation.unbound())
@@ -262,7 +274,7 @@ class Host:
         clock = self.ports.clock
 
         def look() -> None:
-            if not incarnation.alive:
+            if self.incarnations.get(incarnation.address) is not incarnation:
                 return
             idle_for = clock.time() - incarnation.active_at
             wait = self._eviction_s - idle_for

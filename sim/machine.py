@@ -157,6 +157,7 @@ class Machine:
             turns=WorldTurns(world),
             probe=WorldProbe(world),
             version=f"v{self.version + 1}",
+            met=world.learn,
             env=world.env,
         )
         classes: Iterable[type[DurableObject | Worker]] = (*self.versions[self.version], *self.extra)
