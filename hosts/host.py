@@ -153,7 +153,8 @@ class Host:
                 return
         if incarnation is None:
             if self.state != "open":
-                self._refuse(envelope, origin, record_of(HostClosed(f"the host {self.name} is closed")))
+                closed = HostClosed(f"the host {self.name} is closed")
+                self._refuse(envelope, origin, record_of(closed))
                 return
             worker = self.workers.get(address.kind)
             if worker is not None:

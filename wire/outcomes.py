@@ -65,19 +65,19 @@ class MethodNotFound(Exception):
 
 
 class HostClosed(Exception):
-    """The host is closed or closing: the call was not delivered, nothing ran.
+    """The host is closed, closing or out of reach: the call was not delivered, nothing ran.
 
     It may be sent again to a host that is open.
     """
 
     remote = False
 
-    def __init__(self, host: str) -> None:
-        super().__init__(host)
-        self.host = host
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
     def __str__(self) -> str:
-        return f"the host {self.host} is closed"
+        return f"the call was not delivered: {self.reason}"
 
 
 class MalformedRequest(Exception):
@@ -125,9 +125,10 @@ class Deadlock(Exception):
 
     Attributes:
         cycle: The objects in the order in which each waits for the next.
+        remote: True if a handler let it through: the cycle was closed by a call of its own.
     """
 
-    remote = False
+    remote: bool = False
 
     def __init__(self, cycle: tuple[str, ...]) -> None:
         super().__init__(cycle)

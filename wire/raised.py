@@ -30,8 +30,9 @@ def record_of(error: BaseException, *, raised_by_handler: bool = False) -> Error
         error: What was raised.
         raised_by_handler: True if user code raised it or let it through. An `Overloaded` that a
             handler got from a call of its own says nothing about the handler itself, which did run:
-            so the runtime's own errors become a `RemoteError` of their name then, and a reset is
-            marked as handed on. Errors that have crossed the wire once count as let through.
+            so the runtime's own errors become a `RemoteError` of their name then; a reset and a
+            deadlock, which promise nothing either way, are marked `remote` instead. An error that
+            has crossed the wire once counts as let through.
 
     Raises:
         TypeError: *error* is no `Exception`. Those are for the runtime to handle; they never cross.
@@ -62,10 +63,9 @@ def _record(error: BaseException, *, raised_by_handler: bool, causes_left: int) 
         if not handed_on:
             code, fields = own
             return _row_record(code, text_of(error), fields(error))
-        if isinstance(error, ObjectReset):
-            return _row_record(
-                ErrorCode.OBJECT_RESET, text_of(error), {**_reset_fields(error), "remote": True}
-            )
+        if isinstance(error, (ObjectReset, Deadlock)):
+            code, fields = own
+            return _row_record(code, text_of(error), {**fields(error), "remote": True})
     detail = _properties(error)
     if causes_left and error.__cause__ is not None:
         cause = _record(error.__cause__, raised_by_handler=True, causes_left=causes_left - 1)
@@ -157,7 +157,7 @@ _WRITERS: Final[dict[type, tuple[ErrorCode, Callable[[Any], dict[str, Any]]]]] =
         ErrorCode.METHOD_NOT_FOUND,
         lambda error: {"kind": error.kind, "method": error.method},
     ),
-    HostClosed: (ErrorCode.HOST_CLOSED, lambda error: {"host": error.host}),
+    HostClosed: (ErrorCode.HOST_CLOSED, lambda error: {"reason": error.reason}),
     MalformedRequest: (ErrorCode.MALFORMED_REQUEST, lambda _: {}),
     ObjectReset: (ErrorCode.OBJECT_RESET, _reset_fields),
     Deadlock: (ErrorCode.DEADLOCK, lambda error: {"cycle": list(error.cycle)}),

@@ -100,7 +100,14 @@ def _build_reset(message: str, detail: Mapping[str, Any]) -> Exception:
         original = record_from(detail["error"])
         # `ObjectReset.error` builds it again when it is asked; that must not be able to fail.
         _built(original)
-    error = ObjectReset(message, original)
+    return _let_through(ObjectReset(message, original), detail)
+
+
+def _build_deadlock(_message: str, detail: Mapping[str, Any]) -> Exception:
+    return _let_through(Deadlock(_texts(detail, "cycle")), detail)
+
+
+def _let_through(error: ObjectReset | Deadlock, detail: Mapping[str, Any]) -> Exception:
     if detail.get("remote") is True:
         error.remote = True
     return error
@@ -158,12 +165,12 @@ _BUILDERS: Final[dict[int, Callable[[str, Mapping[str, Any]], Exception]]] = {
     ErrorCode.METHOD_NOT_FOUND: _crossed(
         lambda _, detail: MethodNotFound(_text(detail, "kind"), _text(detail, "method"))
     ),
-    ErrorCode.HOST_CLOSED: _crossed(lambda _, detail: HostClosed(_text(detail, "host"))),
+    ErrorCode.HOST_CLOSED: _crossed(lambda _, detail: HostClosed(_text(detail, "reason"))),
     ErrorCode.MALFORMED_REQUEST: _crossed(lambda message, _: MalformedRequest(message)),
     ErrorCode.EXCEPTION: _build_built_in,
     ErrorCode.FOREIGN_EXCEPTION: _build_foreign,
     ErrorCode.OBJECT_RESET: _crossed(_build_reset),
-    ErrorCode.DEADLOCK: _crossed(lambda _, detail: Deadlock(_texts(detail, "cycle"))),
+    ErrorCode.DEADLOCK: _crossed(_build_deadlock),
     ErrorCode.UNSENDABLE_RESULT: _crossed(
         lambda _, detail: UnsendableResult(_text(detail, "path"), _text(detail, "reason"))
     ),

@@ -81,7 +81,7 @@ def test_the_end_of_an_incarnation_is_no_error_to_handle() -> None:
         (Overloaded("Counter/a", 8), "the mailbox of Counter/a is full (8 requests)"),
         (MethodNotFound("Counter", "x"), 'Counter has no method "x" that may be called'),
         (UnknownClass("Counter"), 'no class named "Counter" is known here'),
-        (HostClosed("host-1"), "the host host-1 is closed"),
+        (HostClosed("closing"), "the call was not delivered: closing"),
         (Deadlock(("A/1", "B/1", "A/1")), "objects wait for each other: A/1 -> B/1 -> A/1"),
         (UnsendableResult("$.value", "no"), "the result cannot be sent: $.value: no"),
         (OutcomeUnknown(), "nobody can say whether the call ran"),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from durasim.wire import (
+    Deadlock,
     DoStatusError,
     HostClosed,
     MalformedRequest,
@@ -125,6 +126,15 @@ def test_a_reset_that_is_let_through_says_so() -> None:
 
     assert (direct.remote, handed_on.remote) == (False, True)
     assert (repr(direct.error), repr(handed_on.error)) == ("KeyError('k')", "KeyError('k')")
+
+
+def test_a_deadlock_that_is_let_through_keeps_its_cycle() -> None:
+    """Whoever asked first learns which objects wait for each other."""
+    own = Deadlock(("A/1", "B/1", "A/1"))
+    direct, handed_on = crossed(own), crossed(crossed(own))
+
+    assert (direct.cycle, direct.remote) == (own.cycle, False)
+    assert (handed_on.cycle, handed_on.remote) == (own.cycle, True)
 
 
 def test_a_result_that_cannot_be_sent_ran() -> None:
