@@ -35,7 +35,8 @@ NOWHERE = frozenset({"asyncio", "random", "secrets"})
 ALLOWED_IN_SIM = {
     "bench.py": "os platform",
     "conform/corpus.py": "pathlib",
-    "explore.py": "multiprocessing os signal time",
+    "batch.py": "time",
+    "explore.py": "time",
     "fence.py": "os random socket threading time",
     "output.py": "io os",
     "replay.py": "os pathlib platform",
@@ -44,6 +45,7 @@ ALLOWED_IN_SIM = {
     "systems.py": "os pathlib",
     "trio_tasks.py": "ctypes",
     "verbs.py": "pathlib",
+    "workers.py": "concurrent multiprocessing os signal threading",
     "workloads.py": "time tracemalloc",
 }
 """What single files of `sim` may use of what the layer cannot: real time to measure runs, files
