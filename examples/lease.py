@@ -57,7 +57,7 @@ class Editor(DurableObject):
     """Writes one document, and keeps nothing."""
 
     async def edit(self) -> None:
-        """Take the lease, and write every three seconds while it lasts, four times at most."""
+        """Take the lease, and write every four seconds while it lasts, four times at most."""
         document = self.objects.get(Document, "plan")
         while (lease := await self.objects.get(Lease, "plan").take()) is None:
             await self.sleep(1)
@@ -65,7 +65,7 @@ class Editor(DurableObject):
         for _ in range(4):
             if self.now() >= until or not await document.write(token):
                 break
-            await self.sleep(3)
+            await self.sleep(4)
 
 
 @always
