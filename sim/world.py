@@ -23,6 +23,7 @@ from ..wire import IncarnationGone
 from .choices import Choices, Option, Site
 from .client import WorldClient, refuse_dead
 from .disk import Disk
+from .errors import describe
 from .faults import Fault, Subject, options_at
 from .kernel import ACTOR, Kernel
 from .ledger import Ledger
@@ -347,12 +348,3 @@ class World:
         self.kernel.dead = True
         assert self._nursery is not None
         self._nursery.cancel_scope.cancel()
-
-
-def describe(error: BaseException) -> str:
-    """Say in one line what was raised."""
-    inner: Any = error
-    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
-        inner = inner.exceptions[0]
-    text, kind = str(inner), type(inner).__name__
-    return f"{kind}: {text}" if text else kind
