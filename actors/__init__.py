@@ -14,7 +14,14 @@ from ..wire import (
 from .actor import INCARNATION, Actor, is_unwinding
 from .calls import Call, Calls, Stub
 from .context import Context
-from .errors import DatabaseFailed, StorageFailed, TransactionOver
+from .errors import (
+    ConstraintsViolated,
+    DatabaseFailed,
+    SqlFailed,
+    StorageFailed,
+    TransactionByStatement,
+    TransactionOver,
+)
 from .gate import SCOPE, InputGate, Section
 from .incarnation import Incarnation
 from .limits import (
@@ -37,6 +44,8 @@ from .ports import (
     Origin,
     Ports,
     Probe,
+    SqlSession,
+    SqlStore,
     Store,
     Timer,
     Transport,
@@ -45,6 +54,7 @@ from .ports import (
 from .program import Program, ProgramEnd, ProgramRun
 from .ready import Ready
 from .request import AlarmEnd
+from .sql import Rows, Sql
 from .storage import Storage, Transaction, instant, microseconds
 from .worker import Route, WebRequest, WebResponse, Worker, WorkerRun
 
@@ -65,6 +75,7 @@ __all__ = [
     "Calls",
     "Clock",
     "Commit",
+    "ConstraintsViolated",
     "Context",
     "Database",
     "DatabaseFailed",
@@ -86,21 +97,27 @@ __all__ = [
     "Pending",
     "Ports",
     "Probe",
-    "Race",
     "Program",
     "ProgramEnd",
     "ProgramRun",
+    "Race",
     "Ready",
     "RemoteError",
     "Route",
+    "Rows",
     "RunRouteError",
     "Section",
+    "Sql",
+    "SqlFailed",
+    "SqlSession",
+    "SqlStore",
     "Storage",
     "StorageFailed",
     "Store",
     "Stub",
     "Timer",
     "Transaction",
+    "TransactionByStatement",
     "TransactionOver",
     "Transport",
     "Turns",

@@ -5,7 +5,14 @@ What its callers see is in `wire`: an error with a code, or `OutcomeUnknown`.
 
 from ..wire import Address
 
-__all__ = ["DatabaseFailed", "StorageFailed", "TransactionOver"]
+__all__ = [
+    "ConstraintsViolated",
+    "DatabaseFailed",
+    "SqlFailed",
+    "StorageFailed",
+    "TransactionByStatement",
+    "TransactionOver",
+]
 
 
 class StorageFailed(Exception):
@@ -31,3 +38,21 @@ class TransactionOver(Exception):
 
 class DatabaseFailed(Exception):
     """The shared database could not be asked, or did not answer. The cause is chained."""
+
+
+class SqlFailed(Exception):
+    """A statement could not be executed. It changed nothing; what was executed before it stands."""
+
+
+class TransactionByStatement(SqlFailed):
+    """A statement would begin or end a transaction. It was not executed; nothing changed (TX-8).
+
+    Use `storage.transaction()` or `storage.transaction_sync()`: they know of the turn's commit.
+    """
+
+
+class ConstraintsViolated(Exception):
+    """A turn ended with a constraint of its SQL data violated: none of its writes is stored.
+
+    The object is reset (OG-4, OG-5); the stored state is that before the turn.
+    """

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 import outcome
 import trio
@@ -36,7 +36,7 @@ from .limits import SECTION_S_MAX
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .output import OutputGate
 from .pending import Pending
-from .ports import Commit, Origin, Ports, Timer
+from .ports import Commit, Origin, Ports, SqlStore, Timer
 from .request import AlarmEnd, AlarmRun, MethodCall, Request
 from .storage import Storage, Transaction
 
@@ -93,7 +93,8 @@ class Incarnation(Actor):
         self.address = address
         self.requests: dict[int, Request] = {}
         self.store = ports.store.open(address) if cls.is_durable else FleetingStore()
-        self._layers = Layers(self.store)
+        session = cast("SqlStore", self.store).session if cls.uses_sql else None
+        self._layers = Layers(self.store, session)
         self.storage = Storage(self, self._layers)
         self._on_end = on_end
         self._on_alarm = on_alarm

@@ -9,7 +9,7 @@ from heapq import merge
 from operator import itemgetter
 
 from ..wire import ABSENT, Absent
-from .ports import Commit, ObjectStore
+from .ports import Commit, ObjectStore, SqlSession
 
 __all__ = ["Layer", "Layers"]
 
@@ -17,9 +17,10 @@ __all__ = ["Layer", "Layers"]
 class Layer:
     """Writes that stand or fall together. A value of None means that the key is deleted."""
 
-    __slots__ = ("alarm", "writes")
+    __slots__ = ("alarm", "sql", "writes")
 
     def __init__(self) -> None:
+        self.sql = False
         self.writes: dict[str, bytes | None] = {}
         self.alarm: int | None | Absent = ABSENT
 
@@ -27,10 +28,11 @@ class Layer:
 class Layers:
     """All layers of one object over its store."""
 
-    __slots__ = ("_cleared", "_stack", "_store", "alarm_hidden", "turn")
+    __slots__ = ("_cleared", "_stack", "_store", "alarm_hidden", "session", "turn")
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, session: SqlSession | None = None) -> None:
         self._store = store
+        self.session = session
         self.turn = Layer()
         self._stack = [self.turn]
         self._cleared = False
@@ -89,11 +91,16 @@ class Layers:
         self._cleared = True
         self.turn.writes.clear()
         self.turn.alarm = None
+        if self.session is not None:
+            self.session.clear()
+            self.turn.sql = True
 
     def push(self) -> Layer:
         """Open a transaction and return its layer."""
         layer = Layer()
         self._stack.append(layer)
+        if self.session is not None:
+            self.session.save(self.depth)
         return layer
 
     def pop(self, layer: Layer, *, keep: bool) -> bool:
@@ -103,21 +110,34 @@ class Layers:
         """
         place = self._stack.index(layer)
         del self._stack[place]
-        if not keep or not (layer.writes or layer.alarm is not ABSENT):
+        if self.session is not None:
+            self.session.end_save(place, keep=keep)
+        if not keep or not (layer.writes or layer.sql or layer.alarm is not ABSENT):
             return False
         below = self._stack[place - 1]
+        below.sql |= layer.sql
         below.writes.update(layer.writes)
         if layer.alarm is not ABSENT:
             below.alarm = layer.alarm
         return True
 
+    def undo(self, layer: Layer) -> None:
+        """Drop what was written in *layer*, which stays open."""
+        layer.writes.clear()
+        layer.alarm = ABSENT
+        if self.session is not None and layer.sql:
+            depth = self._stack.index(layer)
+            self.session.end_save(depth, keep=False)
+            self.session.save(depth)
+        layer.sql = False
+
     def seal(self, number: int) -> Commit | None:
         """Take the writes of the turn as one commit, or None if there are none."""
         turn = self.turn
         alarm = turn.alarm
-        if not turn.writes and not self._cleared and alarm is ABSENT:
+        if not turn.writes and not turn.sql and not self._cleared and alarm is ABSENT:
             return None
-        commit = Commit(number, turn.writes, alarm, self._cleared)
+        commit = Commit(number, turn.writes, alarm, self._cleared, turn.sql)
         if alarm is not ABSENT:
             self.alarm_hidden = False
         self.turn = self._stack[0] = Layer()

@@ -51,7 +51,7 @@ class DurableObject(Context):
 
     Class arguments:
         name: the stored name of the class; without it, the qualified name.
-        sql: keep keys, SQL and alarm in a file of its own.
+        sql: the object has SQL data as well, in the same commits as its keys and its alarm.
         durable: False for an object that keeps nothing beyond its incarnation: keys and alarm are in
             memory, no commit is waited for, and all is gone when it is evicted or reset.
 
@@ -75,6 +75,8 @@ class DurableObject(Context):
     ) -> None:
         super().__init_subclass__(**rest)
         cls.stored_name = cls.__qualname__ if name is None else name
+        if sql and not durable:
+            raise ValueError(f"{cls.__qualname__}: an object that keeps nothing has no SQL data")
         cls.uses_sql = sql
         cls.is_durable = durable
         cls.methods = frozenset(

@@ -4,7 +4,7 @@ The embedded host meets them with SQLite, the real clock and the operating syste
 simulated world meets them with choices. Nothing in `actors/` can tell which.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
@@ -63,6 +63,8 @@ class Commit(NamedTuple):
     """Microseconds since 1970 UTC, None for no alarm, ABSENT for no change."""
     clears: bool = False
     """Whether everything stored before is dropped first."""
+    sql: bool = False
+    """Whether what the object's `SqlSession` has executed since the last such commit is part of it."""
 
 
 class ObjectStore(Protocol):
@@ -103,6 +105,44 @@ class ObjectStore(Protocol):
 
     def close(self) -> None:
         """Give the object back. Commits under way still end; nothing else may be asked."""
+        ...
+
+
+class SqlSession(Protocol):
+    """The SQL data of one object, opened by one incarnation. Statements run at once.
+
+    They are stored by the next commit with `sql`, together with its keys, or not at all.
+    """
+
+    def execute(
+        self, statement: str, bindings: Sequence[object]
+    ) -> tuple[tuple[str, ...], list[tuple[object, ...]], bool]:
+        """Run one statement; returns its columns, its rows, and whether it may have written.
+
+        Raises:
+            SqlFailed: it could not be run. It changed nothing.
+        """
+        ...
+
+    def save(self, depth: int) -> None:
+        """Begin savepoint number *depth*."""
+        ...
+
+    def end_save(self, depth: int, *, keep: bool) -> None:
+        """End savepoint number *depth*; what was executed since stands only if *keep*."""
+        ...
+
+    def clear(self) -> None:
+        """Drop every table, view, index and trigger."""
+        ...
+
+
+class SqlStore(ObjectStore, Protocol):
+    """The stored state of an object of a class with ``sql=True``."""
+
+    @property
+    def session(self) -> SqlSession:
+        """Its SQL data."""
         ...
 
 

@@ -14,6 +14,7 @@ from .errors import TransactionOver
 from .keyvalue import KeyValue
 from .layers import Layer, Layers
 from .ready import DONE, Ready
+from .sql import Sql
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
@@ -35,14 +36,19 @@ def instant(wall_us: int) -> datetime:
 
 
 class Storage:
-    """The storage of one object. `kv` has the same operations without awaitables."""
+    """The storage of one object.
 
-    __slots__ = ("_incarnation", "_layers", "kv")
+    `kv` has the same operations without awaitables; `sql` executes statements, if the class is
+    declared with ``sql=True``.
+    """
+
+    __slots__ = ("_incarnation", "_layers", "kv", "sql")
 
     def __init__(self, incarnation: "Incarnation", layers: Layers) -> None:
         self._incarnation = incarnation
         self._layers = layers
         self.kv = KeyValue(incarnation, layers)
+        self.sql = Sql(incarnation, layers)
 
     @overload
     def get(self, key: str, default: Absent | None = None) -> Ready[Any]: ...
@@ -188,8 +194,7 @@ class Transaction:
     def rollback(self) -> None:
         """Drop what this transaction wrote. Its work goes on; its value is still returned (TX-2)."""
         if self.state == "open":
-            self._layer.writes.clear()
-            self._layer.alarm = ABSENT
+            self._layers.undo(self._layer)
             self.state = "rolled back"
         elif self.state == "over":
             raise TransactionOver(_AFTER_COMMIT.format("rollback"))

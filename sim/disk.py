@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from sortedcontainers import SortedDict
 
-from ..actors import Address, Commit, StorageFailed
+from ..actors import Address, Commit, ConstraintsViolated, StorageFailed
 from ..wire import ABSENT, Absent, decode
 from .choices import Site
 from .faults import Subject
+from .sqldata import SqlData
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -46,12 +47,14 @@ class Slow:
 class Stored:
     """What is durable of one object."""
 
-    __slots__ = ("alarm", "epoch", "keys", "slow")
+    __slots__ = ("alarm", "epoch", "image", "keys", "slow")
 
     def __init__(self) -> None:
         self.keys: SortedDict[str, bytes] = SortedDict()
         self.alarm: int | None = None
         self.epoch = 0
+        self.image = b""
+        """Its SQL data, as `SqlData` reads and gives it."""
         self.slow: deque[Slow] = deque()
 
     def apply(self, commit: Commit) -> tuple[tuple[str, bytes | None, bytes | None], ...]:
@@ -102,7 +105,6 @@ class Disk:
         if stored is None:
             stored = self.objects[address] = Stored()
         return stored
-
 
     def decoded(self, address: Address) -> dict[str, Any]:
         """Return the keys and decoded values of *address*."""
@@ -241,6 +243,36 @@ class DiskObject:
         return self._world.site(f"{address} in {method}" if method else str(address), subject)
 
 
+class SqlDiskObject(DiskObject):
+    """The `SqlStore` of one incarnation of a class with ``sql=True``."""
+
+    __slots__ = ("_images", "session")
+
+    def __init__(self, machine: "Machine", address: Address, stored: Stored) -> None:
+        super().__init__(machine, address, stored)
+        self.session = SqlData(stored.image)
+        self._images: dict[int, bytes] = {}
+
+    def commit(self, commit: Commit, done: Done) -> None:
+        """As `DiskObject.commit`; what violates a constraint never gets to the disk."""
+        if commit.sql:
+            try:
+                self._images[commit.number] = self.session.commit()
+            except ConstraintsViolated as error:
+                done(error)
+                return
+        super().commit(commit, done)
+
+    def _apply(self, commit: Commit) -> None:
+        super()._apply(commit)
+        if commit.sql:
+            self._stored.image = self._images.pop(commit.number)
+
+    def close(self) -> None:
+        """Forget what was not committed."""
+        self.session.close()
+
+
 class DiskStore:
     """The `Store` of one machine, on the disk of the world."""
 
@@ -252,7 +284,9 @@ class DiskStore:
 
     def open(self, address: Address) -> DiskObject:
         """Open an object, in a new epoch."""
-        return DiskObject(self._machine, address, self._disk.stored(address))
+        cls = self._machine.host.classes.get(address.kind)
+        opened = SqlDiskObject if cls is not None and cls.uses_sql else DiskObject
+        return opened(self._machine, address, self._disk.stored(address))
 
     def alarms(self) -> Iterable[tuple[Address, int]]:
         """Yield the stored alarms of the objects that live on this machine."""

@@ -9,7 +9,7 @@ caller sees, with the marks that the platform adds: `remote`, `durableObjectId`,
 import builtins
 from typing import Any, Final
 
-from ...actors import ObjectReset, RemoteError, TransactionOver
+from ...actors import ObjectReset, RemoteError, TransactionByStatement, TransactionOver
 from ...wire import MethodNotFound, UnsendableResult, UnsendableValue
 from .values import JsError, JsMap, JsSet, Uncloneable
 
@@ -17,6 +17,16 @@ __all__ = ["ABORT_ALL", "as_raised", "at_caller", "of_storage"]
 
 Value = Any
 
+BY_STATEMENT: Final = (
+    "To execute a transaction, please use the state.storage.transaction() or "
+    "state.storage.transactionSync() APIs instead of the SQL BEGIN TRANSACTION or SAVEPOINT "
+    "statements. The JavaScript API is safer because it will automatically roll back on exceptions, "
+    "and because it interacts correctly with Durable Objects' automatic atomic write coalescing."
+)
+VIOLATED: Final = (
+    "Durable Object was reset and rolled back to its last known good state because the application "
+    "left the database in a state where constraints were violated: "
+)
 ABORT_ALL: Final = "Application called abortAllDurableObjects()."
 
 _RAISED: Final[dict[str, type[Exception]]] = {
@@ -66,8 +76,8 @@ def of_storage(error: Exception, value: Value = None) -> Value:
     if isinstance(error, UnsendableValue):
         text = _first_uncloneable(value)
         return JsError("DOMException", f"{text} could not be cloned.", "DataCloneError")
-    if isinstance(error, JavaScriptError):
-        return error.thrown
+    if isinstance(error, TransactionByStatement):
+        return JsError("Error", BY_STATEMENT)
     return _rebuilt(error)
 
 
@@ -98,6 +108,8 @@ def _reset(error: ObjectReset, *, of: str, fetched: bool) -> Value:
     marks: dict[str, Value] = {"durableObjectReset": True}
     if isinstance(original, RemoteError) and original.name == "ConstraintsViolated":
         # A broken output gate is no reset by the application: no flags (OG-5).
+        text, _, name = original.message.rpartition(": ")
+        value = JsError("Error", f"{VIOLATED}{text}: SQLITE_CONSTRAINT (extended: {name})")
         marks = {}
     elif isinstance(original, TimeoutError):
         marks = {"overloaded": True, **marks}

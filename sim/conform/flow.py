@@ -11,7 +11,7 @@ from .values import ABSENT, JsError, Value, make_error
 __all__: list[str] = []
 
 POLL_MS: Final = 5
-"""How often the driver's `waitTrace` looks (harness)."""
+"""Milliseconds between two looks of the driver's `waitTrace` (harness)."""
 
 
 @operation("set")
@@ -83,16 +83,21 @@ def _branch(env: Env, op: Op) -> Value:
 
 @operation("waitTrace")
 def _wait_trace(env: Env, op: Op) -> Promise:
+    participant, run = env.participant, env.run
+    timeout = op.get("timeout", 5000)
+
     def steps() -> Generator[Any, Any, int]:
-        waited = 0
+        began = participant.now_ms()
         while True:
-            count = env.run.count(op["for"], op.get("at"))
+            count = run.count(op["for"], op.get("at"))
             if count >= op.get("n", 1):
                 return count
-            if waited > op.get("timeout", 5000):
+            waited = participant.now_ms() - began
+            if waited > timeout:
                 raise Thrown(JsError("Error", f"waitTrace timeout: {op['for']}"))
-            yield env.participant.sleep(POLL_MS)
-            waited += POLL_MS
+            # The harness looks every few milliseconds; between two events there is nothing to see.
+            yield participant.watch(run.growth(timeout + POLL_MS - waited), lambda _error: None)
+            yield participant.sleep(POLL_MS - (participant.now_ms() - began) % POLL_MS)
 
     return env.start(steps())
 

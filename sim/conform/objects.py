@@ -62,15 +62,15 @@ class Alarmed(Base):
             await self._code.finish(lambda: run_list(ops, self._at(alarmInfo=info)))
 
 
-class Normal(Alarmed):
+class Normal(Alarmed, sql=True):
     """SQLite back end."""
 
 
-class Other(Alarmed):
+class Other(Alarmed, sql=True):
     """SQLite back end: a second class."""
 
 
-class NoAlarm(Base):
+class NoAlarm(Base, sql=True):
     """SQLite back end: without an alarm handler."""
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
+import trio
+
 from ...wire import Address
 from .values import Notation, Value, encode, encode_error
 
@@ -39,6 +41,7 @@ class Run:
         self.uniques: dict[str, str] = {}
         self.done = False
         self.fault: str | None = None
+        self._grown: trio.Event | None = None
         self.evict: Callable[[Address], bool] = lambda _address: False
         self.abort_all: Callable[[], bool] = lambda: False
         self.stop: Callable[[], None] = lambda: None
@@ -50,18 +53,30 @@ class Run:
 
     def note(self, at: str, ev: str) -> None:
         """Record that *ev* happened, without an outcome."""
-        if not self.done:
-            self.trace.append({"at": at, "ev": ev})
+        self._add({"at": at, "ev": ev})
 
     def succeed(self, at: str, ev: str, value: Value) -> None:
         """Record *value* as the outcome of *ev*."""
-        if not self.done:
-            self.trace.append({"at": at, "ev": ev, "ok": encode(value, self.norm)})
+        self._add({"at": at, "ev": ev, "ok": encode(value, self.norm)})
 
     def fail(self, at: str, ev: str, error: Value) -> None:
         """Record a thrown value as the outcome of *ev*."""
-        if not self.done:
-            self.trace.append({"at": at, "ev": ev, "err": encode_error(error, self.norm)})
+        self._add({"at": at, "ev": ev, "err": encode_error(error, self.norm)})
+
+    def _add(self, event: dict[str, Notation]) -> None:
+        if self.done:
+            return
+        self.trace.append(event)
+        if self._grown is not None:
+            self._grown.set()
+            self._grown = None
+
+    async def growth(self, timeout_ms: float) -> None:
+        """Wait until another event is recorded, *timeout_ms* at most."""
+        if self._grown is None:
+            self._grown = trio.Event()
+        with trio.move_on_after(timeout_ms / 1000):
+            await self._grown.wait()
 
     def count(self, ev: str, at: str | None) -> int:
         """How many events *ev* are recorded, of all participants or of one."""

@@ -276,12 +276,12 @@ def _sql(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "sql")
     storage = target(env, op)
     bindings = [env.decode(part) for part in op.get("bind", [])]
-    cursor = attempt(lambda: storage.sql.exec(op["query"], *bindings))
+    rows = attempt(lambda: storage.sql.exec(op["query"], *bindings))
     mode = op.get("mode", "rows")
     if mode == "exec":
         return ABSENT
     if mode == "rows":
-        return [dict(row) for row in attempt(lambda: cursor.to_dicts())]
+        return rows.dicts()
     reason = f"the mode {mode!r} of sql is not interpreted"
     env.run.failed(reason)
     raise NotImplementedError(reason)

@@ -1,0 +1,71 @@
+"""SQL data of an object, beside its keys and in the same commit (SQL-1, SQL-3)."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .errors import SqlFailed
+from .layers import Layers
+
+if TYPE_CHECKING:
+    from .incarnation import Incarnation
+
+__all__ = ["Rows", "Sql"]
+
+
+@attrs.frozen
+class Rows:
+    """What a statement gave: the names of its columns, and all its rows."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def dicts(self) -> list[dict[str, object]]:
+        """Return each row by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def one(self) -> tuple[object, ...]:
+        """Return the only row.
+
+        Raises:
+            LookupError: there is none, or more than one.
+        """
+        if len(self.rows) != 1:
+            raise LookupError(f"expected exactly one row, there are {len(self.rows)}")
+        return self.rows[0]
+
+
+class Sql:
+    """The SQL data of one object."""
+
+    __slots__ = ("_incarnation", "_layers")
+
+    def __init__(self, incarnation: "Incarnation", layers: Layers) -> None:
+        self._incarnation = incarnation
+        self._layers = layers
+
+    def exec(self, statement: str, *bindings: object) -> Rows:
+        """Run one statement now, with a value for each ``?`` of it.
+
+        What it writes is committed with the turn, or dropped with the transaction around it.
+
+        Raises:
+            SqlFailed: it could not be run, or the class is not declared with ``sql=True``. It
+                changed nothing.
+        """
+        self._incarnation.check()
+        session = self._layers.session
+        if session is None:
+            raise SqlFailed(f"{self._incarnation.cls.__qualname__} is not declared with sql=True")
+        columns, rows, wrote = session.execute(statement, bindings)
+        if wrote:
+            self._layers.top.sql = True
+            self._incarnation.wrote(confirmed=True)
+        return Rows(columns, rows)
