@@ -44,6 +44,10 @@ class Output:
         self._err = _Stream(sys.stderr)
         self._text = _console(self._err if is_json else self._out)
         self._errors = _console(self._err)
+        self.aside = self
+        """Where text goes while stdout is kept for something else."""
+        if not is_json:
+            self.aside = Output(is_json=True)
 
     @property
     def width(self) -> int:
@@ -64,6 +68,12 @@ class Output:
         """Print *lines*, which have the width of the terminal already."""
         for line in lines:
             self._text.print(line, no_wrap=True, overflow="crop", crop=False)
+
+    def raw(self, text: str) -> None:
+        """Print *text* as it is: on stdout, or on stderr if that is kept for JSON."""
+        stream = self._err if self.is_json else self._out
+        stream.write(text)
+        stream.flush()
 
     def document(self, value: object) -> None:
         """Print *value* as the JSON document."""
