@@ -21,7 +21,6 @@ from .errors import (
     HostFileForeign,
     HostFileMissing,
     HostFileVersion,
-    StoreError,
     file_error,
 )
 
@@ -168,7 +167,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise HostFileFailed(f"{path}: its file system allows no write-ahead log, only {mode!r}")
     connection.execute("PRAGMA synchronous = FULL")
     if (level := _pragma(connection, "synchronous")) != 2:
-        raise StoreError(f"{path}: SQLite syncs at level {level}, not FULL; committed needs it")
+        raise HostFileFailed(f"{path}: SQLite syncs at level {level}, not FULL; committed needs it")
     connection.execute("BEGIN IMMEDIATE")
     if is_ours:
         # Only a write tells that a file is read-only; taken back, it writes nothing.

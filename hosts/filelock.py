@@ -13,7 +13,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from .errors import HostFileBusy, HostFileReadOnly
+from .errors import HostFileBusy, HostFileFailed, HostFileFull, HostFileReadOnly
 
 LOCK_SUFFIX = ".lock"
 
@@ -29,15 +29,17 @@ class FileLock:
         Raises:
             HostFileBusy: another host holds it; says which process.
             HostFileReadOnly: the lock file can be neither opened nor made.
+            HostFileFull: there is no room for it.
+            HostFileFailed: the operating system failed.
         """
         lock = Path(f"{path}{LOCK_SUFFIX}")
         try:
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except PermissionError:
-            descriptor = _open_to_read(path, lock)
         except OSError as error:
-            if error.errno != errno.EROFS:
-                raise
+            if error.errno == errno.ENOSPC:
+                raise HostFileFull(f"{path}: no room for its lock file ({error})") from None
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise HostFileFailed(f"{path}: no lock file can be opened ({error})") from None
             descriptor = _open_to_read(path, lock)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -117,7 +117,8 @@ async def _attend(host: Receiver, name: str, stream: trio.SocketStream) -> None:
                 except trio.BrokenResourceError:
                     connection.scope.cancel()
                 else:
-                    connection.scope.cancel()
+                    # What was queued for the peer still leaves: it may be reading.
+                    connection.say_goodbye("the peer said goodbye")
     finally:
         with trio.CancelScope(shield=True):
             await connection.close()

@@ -6,12 +6,14 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from durasim.hosts import (
     HostFileBusy,
     HostFileCorrupt,
+    HostFileFailed,
     HostFileForeign,
     HostFileMissing,
     HostFileReadOnly,
@@ -94,6 +96,8 @@ def test_what_cannot_be_a_file_is_refused_before_it_is_opened(tmp_path: Path) ->
         check_path(tmp_path / "file" / "objects.db")
     with pytest.raises(HostFileForeign, match="not a regular file"):
         check_path(tmp_path / "pipe")
+    with pytest.raises(HostFileFailed, match="too long"):
+        check_path(tmp_path / ("x" * 300))
     check_path(tmp_path / "new.db")
     check_path(tmp_path / "file")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "pipe"]
@@ -267,3 +271,46 @@ def test_a_file_left_empty_by_a_crash_is_begun_anew(tmp_path: Path) -> None:
     for made in (path, bare):
         with closing(open_reader(made)) as connection:
             assert connection.execute("SELECT count(*) FROM entries").fetchone() == (200,)
+
+
+def test_a_file_system_without_a_log_or_a_sync_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Committed would not mean durable there."""
+
+    class Weak(sqlite3.Connection):
+        """A connection whose answers are those of a file system without shared memory."""
+
+        answer = ""
+
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+            """Answer as told to the one question."""
+            if sql == "PRAGMA journal_mode = WAL":
+                return super().execute(self.answer)
+            return super().execute(sql, parameters)
+
+    connect = sqlite3.connect
+
+    def connect_weakly(*positional: Any, **named: Any) -> sqlite3.Connection:
+        return connect(*positional, factory=Weak, **named)
+
+    monkeypatch.setattr("durasim.hosts.fileformat.sqlite3.connect", connect_weakly)
+    Weak.answer = "SELECT 'delete'"
+    with pytest.raises(HostFileFailed, match="no write-ahead log, only 'delete'"):
+        open_writer(tmp_path / "objects.db")
+    Weak.answer = "SELECT 'wal'"
+
+    def level(_connection: sqlite3.Connection, name: str) -> int:
+        return 1 if name == "synchronous" else 0
+
+    monkeypatch.setattr("durasim.hosts.fileformat._pragma", level)
+    with pytest.raises(HostFileFailed, match="syncs at level 1, not FULL"):
+        open_writer(tmp_path / "objects.db")
+
+
+def test_a_reader_that_cannot_open_the_file_says_so(tmp_path: Path) -> None:
+    """As the writer does."""
+    path = tmp_path / "objects.db"
+    path.mkdir()
+    with pytest.raises(HostFileReadOnly):
+        open_reader(path)

@@ -1,5 +1,6 @@
 """One host for one file."""
 
+import errno
 import os
 import re
 import signal
@@ -9,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from durasim.hosts import HostFileBusy
+from durasim.hosts import (
+    HostFileBusy,
+    HostFileFailed,
+    HostFileFull,
+    HostFileReadOnly,
+    StoreError,
+)
 from durasim.hosts.filelock import FileLock, is_held
 
 HOLD = """
@@ -57,3 +64,29 @@ def test_a_file_without_a_lock_file_is_held_by_nobody(tmp_path: Path) -> None:
     """Asking makes no file."""
     assert not is_held(tmp_path / "objects.db")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (errno.ENOSPC, HostFileFull),
+        (errno.EROFS, HostFileReadOnly),
+        (errno.EACCES, HostFileReadOnly),
+        (errno.EIO, HostFileFailed),
+    ],
+)
+def test_a_lock_file_that_cannot_be_opened_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[StoreError]
+) -> None:
+    """One clear error for each reason of the operating system."""
+
+    def refuse(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("durasim.hosts.filelock.os.open", refuse)
+    with pytest.raises(expected) as caught:
+        FileLock(tmp_path / "objects.db")
+    monkeypatch.undo()
+
+    assert type(caught.value) is expected
+    assert os.strerror(number) in str(caught.value)

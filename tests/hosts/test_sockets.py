@@ -12,7 +12,7 @@ import trio
 
 from durasim.actors import DurableObject, Origin
 from durasim.hosts import EmbeddedHost, connect, serve
-from durasim.hosts.connection import Connection, introduction
+from durasim.hosts.connection import Connection, introduction, reason_of
 from durasim.hosts.sockets import SocketAddress
 from durasim.wire import (
     Envelope,
@@ -24,6 +24,7 @@ from durasim.wire import (
     OutcomeUnknown,
     decode,
     decode_reply,
+    encode,
     encode_envelope,
     encode_frame,
     error_from,
@@ -244,7 +245,7 @@ async def test_a_call_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "objects.sock"
     bad = HELLO + encode_frame(Frame(FrameKind.CALL, b"\x93\x01\x02\x03"))
     async with served(tmp_path, path):
-        _, reply = await answers(path, *(bad[at : at + 3] for at in range(0, len(bad), 3)))
+        _, reply, _ = await answers(path, *(bad[at : at + 3] for at in range(0, len(bad), 3)))
         told = decode_reply(reply.payload)
         assert told.id == 0
         assert told.error is not None
@@ -276,7 +277,8 @@ async def test_a_goodbye_ends_new_calls_and_the_connection(tmp_path: Path) -> No
     path = tmp_path / "objects.sock"
     goodbye = encode_frame(Frame(FrameKind.GOODBYE, b"\xc0"))
     async with served(tmp_path, path):
-        assert [frame.kind for frame in await answers(path, HELLO, goodbye)] == [FrameKind.HELLO]
+        kinds = [frame.kind for frame in await answers(path, HELLO, goodbye)]
+        assert kinds == [FrameKind.HELLO, FrameKind.GOODBYE]
 
     async def polite(stream: trio.SocketStream) -> None:
         connection = Connection(stream)
@@ -331,3 +333,9 @@ class Echo:
         del data
         self.count += 1
         origin.respond(bytes(self.size))
+
+
+def test_a_goodbye_without_a_readable_reason_is_one_all_the_same() -> None:
+    """Whatever it holds; a reason that is too long is cut."""
+    assert reason_of(Frame(FrameKind.GOODBYE, b"\xc1")) == "no readable reason"
+    assert reason_of(Frame(FrameKind.GOODBYE, encode("x" * 5000))) == "x" * 1000

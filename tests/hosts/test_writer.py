@@ -104,25 +104,26 @@ def failing(connection: FaultyConnection, statement: str, code: int, *, times: i
     connection.trouble = trouble
 
 
-def held_back(connection: FaultyConnection) -> Event:
-    """Stop the writer at its next transaction until the returned event is set."""
-    gate = Event()
+async def held_back(bench: Bench) -> Event:
+    """Queue a commit, and stop the writer in it until the returned event is set."""
+    entered, gate = Event(), Event()
 
     def trouble(sql: str) -> None:
         if sql.startswith("BEGIN"):
-            connection.trouble = None
+            bench.connection.trouble = None
+            entered.set()
             gate.wait(10)
 
-    connection.trouble = trouble
+    bench.connection.trouble = trouble
+    bench.put("a", "first")
+    assert await trio.to_thread.run_sync(entered.wait, 10)
     return gate
 
 
 async def test_what_gathers_while_one_commit_is_written_goes_together(tmp_path: Path) -> None:
     """The first alone, the rest as one transaction, all in order."""
     bench = Bench(tmp_path / "objects.db")
-    gate = held_back(bench.connection)
-    bench.put("a", "first")
-    await trio.sleep(0.02)
+    gate = await held_back(bench)
     for number in range(20):
         bench.put("ab"[number % 2], f"{number:02}")
     gate.set()
@@ -140,9 +141,7 @@ async def test_what_gathers_while_one_commit_is_written_goes_together(tmp_path: 
 async def test_a_group_is_bounded_in_commits_and_bytes(tmp_path: Path) -> None:
     """So that nobody waits for all others, and the log does not grow without end."""
     bench = Bench(tmp_path / "objects.db")
-    gate = held_back(bench.connection)
-    bench.put("a", "first")
-    await trio.sleep(0.02)
+    gate = await held_back(bench)
     for number in range(GROUP_COMMITS_MAX + 1):
         bench.put("a", str(number))
     for number in range(3):
@@ -157,9 +156,7 @@ async def test_a_group_is_bounded_in_commits_and_bytes(tmp_path: Path) -> None:
 async def test_one_bad_commit_takes_no_other_down(tmp_path: Path) -> None:
     """A key that is no text: its group is tried one by one. Later commits of its object fail."""
     bench = Bench(tmp_path / "objects.db")
-    gate = held_back(bench.connection)
-    bench.put("a", "first")
-    await trio.sleep(0.02)
+    gate = await held_back(bench)
     bench.put("b", "good")
     bench.put("c", "bad \ud800")
     bench.put("c", "after")
@@ -185,7 +182,7 @@ async def test_commits_of_a_new_epoch_are_stored_again(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "objects.db")
     failing(bench.connection, "INSERT", sqlite3.SQLITE_FULL)
     bench.put("a", "lost")
-    await trio.sleep(0.05)
+    bench.writer.catch_up()
     bench.put("a", "also lost", epoch=1)
     bench.put("a", "kept", epoch=2)
     await bench.stop()
@@ -206,7 +203,7 @@ async def test_a_full_disk_at_commit_is_certain(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "objects.db")
     failing(bench.connection, "COMMIT", sqlite3.SQLITE_FULL)
     bench.put("a", "lost")
-    await trio.sleep(0.05)
+    bench.writer.catch_up()
     bench.put("b", "kept")
     await bench.stop()
 
@@ -217,19 +214,17 @@ async def test_a_full_disk_at_commit_is_certain(tmp_path: Path) -> None:
 async def test_a_commit_that_fails_at_its_last_step_is_uncertain(tmp_path: Path) -> None:
     """Nothing of its group is tried again, and its bytes are overwritten before it is told."""
     bench = Bench(tmp_path / "objects.db")
-    gate = held_back(bench.connection)
-    bench.put("a", "first")
-    await trio.sleep(0.02)
+    gate = await held_back(bench)
     bench.put("b", "doubtful")
     bench.put("c", "doubtful")
     log = trio.Path(f"{bench.path}-wal")
     failing(bench.connection, "COMMIT", sqlite3.SQLITE_IOERR, times=0)
     gate.set()
-    await trio.sleep(0.05)
+    bench.writer.catch_up()
     size = (await log.stat()).st_size
     failing(bench.connection, "COMMIT", sqlite3.SQLITE_IOERR)
     bench.put("d", "doubtful")
-    await trio.sleep(0.05)
+    bench.writer.catch_up()
     assert (await log.stat()).st_size > size
     bench.put("e", "kept")
     await bench.stop()
@@ -250,25 +245,21 @@ async def test_a_commit_that_fails_at_its_last_step_is_uncertain(tmp_path: Path)
 async def test_all_of_an_uncertain_group_are_uncertain(tmp_path: Path) -> None:
     """They were one transaction: none is tried again."""
     bench = Bench(tmp_path / "objects.db")
-    gate = Event()
-    begun = [0]
+    gate = await held_back(bench)
+    bench.put("b", "doubtful")
+    bench.put("c", "doubtful")
+    begun: list[str] = []
 
     def trouble(sql: str) -> sqlite3.Error | None:
         if sql.startswith("BEGIN"):
-            begun[0] += 1
-            if begun[0] == 1:
-                gate.wait(10)
-        if sql.startswith("COMMIT") and begun[0] == 2:
+            begun.append(sql)
+        if sql.startswith("COMMIT") and len(begun) == 1:
             error = sqlite3.OperationalError("planned")
             error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
             return error
         return None
 
     bench.connection.trouble = trouble
-    bench.put("a", "first")
-    await trio.sleep(0.02)
-    bench.put("b", "doubtful")
-    bench.put("c", "doubtful")
     gate.set()
     await bench.stop()
 
