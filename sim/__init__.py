@@ -27,6 +27,7 @@ from .faults import (
     Swap,
     every_fault,
 )
+from .fence import NotDeterministic
 from .ledger import Entry, Ledger
 from .machine import Machine
 from .properties import Property, always, at_rest, eventually, sometimes
@@ -61,6 +62,7 @@ __all__ = [
     "LoseReply",
     "LoseRequest",
     "Machine",
+    "NotDeterministic",
     "Option",
     "Ordinary",
     "Partition",

@@ -6,13 +6,14 @@ context of the task that began it; so the ports of the dead stay shut for it, to
 """
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import Context
 from typing import Any
 
 import trio
 
+from ..actors import INCARNATION
 from ..wire import IncarnationGone
 from .trio_tasks import keep_for_ever, take_back
 from .wakes import actor_of
@@ -22,7 +23,7 @@ __all__ = ["Generators"]
 INTERRUPTS_MAX = 20
 """How often a generator that is closed may go on to wait, until it is abandoned."""
 
-Hook = Callable[[AsyncGenerator[Any, Any]], None]
+NOBODY = Context()
 
 
 class Generators:
@@ -34,11 +35,11 @@ class Generators:
         self._contexts: dict[int, Context] = {}
 
     def clear(self) -> None:
-        """A world has ended: whatever is still held of it has no context any more."""
-        self._contexts.clear()
+        """A world has ended: what it still holds is closed as nobody's when it is collected."""
+        self._contexts = dict.fromkeys(self._contexts, NOBODY)
 
     @contextmanager
-    def hooked(self) -> Iterator[None]:
+    def hooked(self) -> Generator[None, None, None]:
         """Take the place of trio's hooks; what no world began is left to them."""
         before = sys.get_asyncgen_hooks()
 
@@ -55,7 +56,10 @@ class Generators:
         def dropped(generator: AsyncGenerator[Any, Any]) -> None:
             context = self._contexts.pop(id(generator), None)
             if context is not None:
-                context.copy().run(_close, generator)
+                actor = context.get(INCARNATION)
+                quiet = context is NOBODY or (actor is not None and not actor.alive)
+                with suppress(Exception) if quiet else nullcontext():
+                    context.copy().run(_close, generator)
             elif before.finalizer is not None:
                 before.finalizer(generator)
 

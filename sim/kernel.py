@@ -13,6 +13,7 @@ Exceptions in here would become a TrioInternalError that nothing can unwind: the
 as the world's failure, and the world is ended.
 """
 
+import gc
 import math
 from collections import deque
 from contextvars import ContextVar
@@ -90,6 +91,10 @@ class Guest(Protocol):
 
     def look(self) -> None:
         """Many events have happened: end the world if they lead nowhere."""
+        ...
+
+    def fail(self, name: str, message: str) -> None:
+        """Property *name* does not hold."""
         ...
 
     def failed(self, error: BaseException) -> None:
@@ -193,6 +198,11 @@ class Kernel(trio.abc.Clock):
         self._horizon_us = self.now_us + within_us
         self._look_at = self.events + LOOK_EVENTS
 
+    def leaked(self, message: str) -> None:
+        """Code of the world reached past its ports."""
+        if self._guest is not None:
+            self._guest.fail("determinism", message)
+
     # ---- scheduling
 
     def behind(self, event: Event) -> None:
@@ -268,6 +278,7 @@ class Kernel(trio.abc.Clock):
             return 1e-9
         if self.events >= self._look_at:
             self._look_at = self.events + LOOK_EVENTS
+            gc.collect()
             guest.look()
             return 0
         limit = self.events + YIELD_EVENTS

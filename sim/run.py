@@ -9,13 +9,16 @@ import attrs
 import trio
 
 from .choices import Choices, Deviation, Source
+from .errors import describe
+from .fence import fence
+from .garbage import collected_by_hand
 from .generators import Generators
 from .kernel import Kernel
 from .properties import Watch
 from .scenario import Scenario
 from .trace import Row
 from .trio_order import deterministic_order
-from .world import Failure, World, describe
+from .world import Failure, World
 
 __all__ = ["Job", "RunResult", "draw_parameters", "run_jobs", "run_once"]
 
@@ -157,9 +160,10 @@ def run_jobs(following: Callable[[RunResult | None], Job | None]) -> None:
             while job is not None:
                 result = await run_job(kernel, job)
                 generators.clear()
+                collect()
                 job = following(result)
 
-    with deterministic_order(kernel):
+    with fence(), collected_by_hand() as collect, deterministic_order(kernel):
         trio.run(main, clock=kernel)
 
 
