@@ -3,7 +3,6 @@
 import linecache
 from pathlib import PurePath
 from types import TracebackType
-from typing import Any
 
 __all__ = ["describe"]
 
@@ -13,9 +12,7 @@ MACHINERY = frozenset({"contextlib", "durasim", "outcome", "sniffio", "trio"})
 
 def describe(error: BaseException) -> str:
     """Say in one line what was raised and where; an assertion without a text says its line."""
-    inner: Any = error
-    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
-        inner = inner.exceptions[0]
+    inner = innermost(error)
     name = type(inner).__name__
     text = str(inner).partition("\n")[0]
     found = place(inner.__traceback__)
@@ -26,6 +23,14 @@ def describe(error: BaseException) -> str:
         text = linecache.getline(path, line).strip()
     where = f"{PurePath(path).name}:{line}"
     return f"{name}: {text} ({where})" if text else f"{name} ({where})"
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Return what a group of one holds, however deep."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    held: tuple[BaseException, ...] = error.exceptions
+    return innermost(held[0]) if len(held) == 1 else error
 
 
 def place(traceback: TracebackType | None) -> tuple[str, int] | None:
