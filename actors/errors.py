@@ -33,7 +33,7 @@ class StorageFailed(Exception):
 
 
 class TransactionOver(Exception):
-    """A transaction was used after it had ended or been rolled back. Nothing was read or written."""
+    """A transaction was used after its end or its rollback. Nothing was read or written."""
 
 
 class DatabaseFailed(Exception):

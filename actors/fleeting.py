@@ -11,7 +11,7 @@ __all__ = ["FleetingStore"]
 
 
 class FleetingStore:
-    """The `ObjectStore` of an object whose class is `durable=False`. Every commit succeeds at once."""
+    """The `ObjectStore` of an object of a `durable=False` class. Every commit succeeds at once."""
 
     __slots__ = ("_alarm", "_keys")
 

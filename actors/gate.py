@@ -2,11 +2,11 @@
 
 The rules, from the platform (`spec/durable-objects.md`, IG-1 to IG-14):
 
-- An *event* is a request that arrives, the answer to an own call, the end of `self.sleep`, an alarm.
+- An *event* is a request that arrives, the answer to a call, the end of `self.sleep`, an alarm.
   It starts or resumes one task, and that step of the task is a turn.
 - Events enter one at a time: the next one only after the turn of the one before has ended.
-- A *critical section* (`block_concurrency_while`, `transaction`) lets in only events that were begun
-  inside it. Sections nest; sections begun together in one scope run one after the other.
+- A *critical section* (`block_concurrency_while`, `transaction`) lets in only events that were
+  begun inside it. Sections nest; sections begun together in one scope run one after the other.
 - Whoever has to wait is served first in, first out, except that a section that is ready to start
   goes before waiting events, and what awaits a section that has ended goes before both.
 - What a finished section left running belongs to the scope around it.

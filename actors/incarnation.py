@@ -412,7 +412,8 @@ class Incarnation(Actor):
         """Refuse an alarm that nobody would handle; in the constructor it is accepted (AL-3)."""
         if self._constructed and not has_alarm_handler(self.cls):
             raise TypeError(
-                "Your Durable Object class must have an alarm() handler in order to call set_alarm()"
+                "Your Durable Object class must have an alarm() handler "
+                "in order to call set_alarm()"
             )
 
     # ---- its end
@@ -424,7 +425,7 @@ class Incarnation(Actor):
         raise IncarnationGone(self.name)
 
     def reset(self, error: Exception, *, retry_alarm: bool = True) -> None:
-        """End by *error*: all callers in flight get it as `ObjectReset`. Unfinished writes are lost."""
+        """End by *error*: all callers in flight get `ObjectReset`. Unfinished writes are lost."""
         if not self.alive:
             return
         record = record_of(ObjectReset(str(error), record_of(error)))

@@ -46,14 +46,14 @@ class AlarmInfo:
 class DurableObject(Context):
     """One object among many of its class: addressed by name, alone in its storage.
 
-    Subclass it; public coroutine methods may be called from outside, one event at a time. `__init__`
-    takes no arguments, runs once per incarnation and may use everything below.
+    Subclass it; public coroutine methods may be called from outside, one event at a time.
+    `__init__` takes no arguments, runs once per incarnation and may use everything below.
 
     Class arguments:
         name: the stored name of the class; without it, the qualified name.
         sql: the object has SQL data as well, in the same commits as its keys and its alarm.
-        durable: False for an object that keeps nothing beyond its incarnation: keys and alarm are in
-            memory, no commit is waited for, and all is gone when it is evicted or reset.
+        durable: False for an object that keeps nothing beyond its incarnation: keys and alarm are
+            in memory, no commit is waited for, and all is gone when it is evicted or reset.
 
     Class attributes:
         delivery: "gated": while the object waits for anything but its own storage, the next event

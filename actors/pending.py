@@ -52,25 +52,31 @@ class Pending:
     def __await__(self) -> Generator[Any, Any, Any]:
         if not self._done:
             task = trio.lowlevel.current_task()
-            waiters = self._join(task)
+            waiters = self.join(task)
 
             def abort(_raise: object) -> trio.lowlevel.Abort:
                 waiters.remove(task)
                 return trio.lowlevel.Abort.SUCCEEDED
 
-            yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()
+            yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()  # noqa: ASYNC105
         if self._error is not None:
             # The same error may be raised to several waiters: each gets its own traceback.
             raise self._error.with_traceback(None)
         return self._value
 
-    def _join(self, waiter: "trio.lowlevel.Task | Race") -> "list[trio.lowlevel.Task | Race]":
+    def join(self, waiter: "trio.lowlevel.Task | Race") -> "list[trio.lowlevel.Task | Race]":
+        """Wake *waiter* when the outcome is there; returns the list that it stands in."""
         waiters = self._waiters
         if waiters is None:
             self._waiters = waiters = [waiter]
         else:
             waiters.append(waiter)
         return waiters
+
+    def leave(self, race: "Race") -> None:
+        """Do not wake *race* any more."""
+        if self._waiters is not None:
+            self._waiters.remove(race)
 
     @property
     def done(self) -> bool:
@@ -139,13 +145,13 @@ class Race:
             return
         self._task = trio.lowlevel.current_task()
         for runner in self.runners:
-            runner._join(self)
+            runner.join(self)
 
         def abort(_raise: object) -> trio.lowlevel.Abort:
             self._leave(None)
             return trio.lowlevel.Abort.SUCCEEDED
 
-        yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()
+        yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()  # noqa: ASYNC105
 
     def stop(self) -> None:
         """Wake the task that waits, if there is one."""
@@ -161,5 +167,5 @@ class Race:
     def _leave(self, winner: Pending | None) -> None:
         self._task = None
         for runner in self.runners:
-            if runner is not winner and runner._waiters is not None:
-                runner._waiters.remove(self)
+            if runner is not winner:
+                runner.leave(self)

@@ -12,8 +12,8 @@ import attrs
 from ..wire import ABSENT, Absent, Address, Envelope
 
 if TYPE_CHECKING:
-    from .calls import Calls
     from .actor import Actor
+    from .calls import Calls
 
 
 class Timer(Protocol):
@@ -64,7 +64,7 @@ class Commit(NamedTuple):
     clears: bool = False
     """Whether everything stored before is dropped first."""
     sql: bool = False
-    """Whether what the object's `SqlSession` has executed since the last such commit is part of it."""
+    """Whether what its `SqlSession` has executed since the last such commit is part of it."""
 
 
 class ObjectStore(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..wire import ABSENT, Absent
+from ..wire import Absent
 from .errors import TransactionOver
 from .keyvalue import KeyValue
 from .layers import Layer, Layers
@@ -192,7 +192,7 @@ class Transaction:
         self.state = "open"
 
     def rollback(self) -> None:
-        """Drop what this transaction wrote. Its work goes on; its value is still returned (TX-2)."""
+        """Drop what this transaction wrote. Its work goes on, its value is returned (TX-2)."""
         if self.state == "open":
             self._layers.undo(self._layer)
             self.state = "rolled back"

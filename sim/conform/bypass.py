@@ -59,7 +59,7 @@ def storage_of(code: ObjectCode) -> Any:
 
 
 class CacheStorage:
-    """The storage of an object of the key-value back end: transactions see it, but do not hold it."""
+    """The storage of an object of the key-value back end: transactions do not hold it."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -168,7 +168,7 @@ class CacheTransaction:
         self._writes |= dict.fromkeys(gone)
         return len(gone)
 
-    def list(self, *, limit: int | None = None, reverse: bool = False, **bounds: str) -> Any:
+    def list(self, *, limit: int | None = None, reverse: bool = False, **bounds: Any) -> Any:
         """As `Storage.list`, its own writes included."""
         self._check("list")
         # The storage itself judges the options; the limit counts only once both are merged.

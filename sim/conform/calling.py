@@ -6,14 +6,16 @@ from typing import Any, Final
 
 import attrs
 
-from ...wire import Address
-from .execution import Env, Op, Return, operation, run_list
+from ...wire import ABSENT, Address
+from .execution import Env, Op, Operations, Return, run_list
 from .faults import at_caller
 from .promises import Promise, Thrown
 from .storing import code_of, returned
-from .values import ABSENT, JsError, Value, encode
+from .values import JsError, Value, encode, is_members
 
-__all__ = ["CLASSES", "DEADLINE_S", "External", "Handle"]
+__all__ = ["CALLING", "CLASSES", "DEADLINE_S", "Handle", "body_of"]
+
+CALLING: Final = Operations()
 
 DEADLINE_S: Final = 1e6
 """Seconds until a call of a program is given up; JavaScript has no such deadline."""
@@ -75,13 +77,13 @@ def send(
     return env.participant.watch(call, translate)
 
 
-@operation("stub")
+@CALLING.named("stub")
 def _stub(env: Env, op: Op) -> Value:
     env.vars[op["as"]] = handle_of(env, op["to"], name=op.get("byName"))
     return ABSENT
 
 
-@operation("call")
+@CALLING.named("call")
 def _call(env: Env, op: Op) -> Promise:
     handle = resolve(env, op)
     ops = op.get("do", [])
@@ -106,31 +108,31 @@ def _given_up(env: Env, reply: Promise, after_ms: float) -> Promise:
     return result
 
 
-@operation("invoke")
+@CALLING.named("invoke")
 def _invoke(env: Env, op: Op) -> Promise:
     arguments = [env.decode(part) for part in op.get("args", [])]
     return send(env, resolve(env, op), op["name"], *arguments)
 
 
-@operation("external")
+@CALLING.named("external")
 def _external(env: Env, op: Op) -> Promise:
     stub = env.participant.objects.get(CLASSES["external"]["normal"], "external")
     return env.participant.watch(stub.answer_after(op["ms"]), lambda _error: None)
 
 
-@operation("respond")
+@CALLING.named("respond")
 def _respond(_env: Env, op: Op) -> Return:
     return Return({"status": op["status"], "body": op["body"]})
 
 
-@operation("idInfo")
+@CALLING.named("idInfo")
 def _id_info(env: Env, op: Op) -> Value:
     handle = handle_of(env, op["to"])
     lower = all(digit in "0123456789abcdef" for digit in handle.id)
     return {"length": len(handle.id), "lowerHex": lower, "name": _name(handle)}
 
 
-@operation("stubInfo")
+@CALLING.named("stubInfo")
 def _stub_info(env: Env, op: Op) -> Value:
     handle = resolve(env, op)
     return {"name": _name(handle), "idMatches": handle.id == env.run.ids[op["to"]]}
@@ -143,7 +145,7 @@ def _name(handle: Handle) -> Value:
 # The object's own state
 
 
-@operation("block")
+@CALLING.named("block")
 def _block(env: Env, op: Op) -> Promise:
     code = code_of(env)
 
@@ -157,25 +159,25 @@ def _never(_error: Exception) -> None:
     """A failed critical section never settles its promise: the object is reset (IG-7)."""
 
 
-@operation("abort")
+@CALLING.named("abort")
 def _abort(env: Env, op: Op) -> Value:
-    options = env.decode(op["opts"]) if "opts" in op else {}
+    options: dict[str, Value] = env.decode(op["opts"]) if "opts" in op else {}
     code_of(env).object.abort(op.get("reason"), retry_alarm=options.get("retryAlarm", True))
 
 
-@operation("waitUntil")
+@CALLING.named("waitUntil")
 def _wait_until(env: Env, op: Op) -> Value:
     run_list(op["do"], env)
     return ABSENT
 
 
-@operation("id")
+@CALLING.named("id")
 def _id(env: Env, _op: Op) -> Value:
     name: Value = code_of(env).object.address.name
     return {"name": name, "hex": env.run.ids[env.at]}
 
 
-@operation("unsafe")
+@CALLING.named("unsafe")
 def _unsafe(env: Env, op: Op) -> Promise:
     run = env.run
     act: Callable[[], bool] = run.abort_all
@@ -195,6 +197,6 @@ def _unsafe(env: Env, op: Op) -> Promise:
 
 def body_of(value: Value) -> dict[str, Value]:
     """What a request that came by fetch is answered with."""
-    if isinstance(value, dict) and set(value) == {"status", "body"}:
+    if is_members(value) and set(value) == {"status", "body"}:
         return value
     return {"status": 200, "body": json.dumps(None if value is ABSENT else encode(value))}

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import attrs
 
 from .stage import observe
-from .values import Notation
+from .values import Notation, is_array, is_members
 
 __all__ = ["Conformance", "ProgramResult", "UnreadableCorpus", "conform", "judge", "not_applicable"]
 
@@ -86,7 +86,7 @@ class Conformance:
 
 def not_applicable() -> dict[tuple[str, str], str]:
     """The pairs of program and back end that mean nothing here, each with rule and reason."""
-    text = files(__package__).joinpath("not_applicable.json").read_text("utf-8")
+    text = files(__name__.rpartition(".")[0]).joinpath("not_applicable.json").read_text("utf-8")
     return {
         (entry["id"], backend): f"{entry['rule']}: {entry['reason']}"
         for entry in json.loads(text)
@@ -130,18 +130,16 @@ def read(path: Path) -> list[Mapping[str, Any]]:
         raise UnreadableCorpus(path, error.strerror or type(error).__name__) from error
     except ValueError as error:
         raise UnreadableCorpus(path, f"not JSON: {error}") from error
-    if not isinstance(document, dict) or cast("dict[str, Any]", document).get("format") != FORMAT:
+    if not is_members(document) or document.get("format") != FORMAT:
         raise UnreadableCorpus(path, f'not a recording: its "format" is not "{FORMAT}"')
-    programs = cast("dict[str, Any]", document).get("programs")
-    if not isinstance(programs, list) or not all(
-        _is_program(each) for each in cast("list[Any]", programs)
-    ):
+    programs = document.get("programs")
+    if not is_array(programs) or not all(map(_is_program, programs)):
         raise UnreadableCorpus(path, "a recording with a program that lacks id, main or expect")
-    return cast("list[Mapping[str, Any]]", programs)
+    return list[Mapping[str, Any]](programs)
 
 
 def _is_program(value: Any) -> bool:
-    return isinstance(value, dict) and {"id", "main", "objects", "expect"} <= value.keys()
+    return is_members(value) and {"id", "main", "objects", "expect"} <= value.keys()
 
 
 def judge(program: Mapping[str, Any], backend: str) -> ProgramResult:
@@ -193,9 +191,9 @@ def same(a: Notation, b: Notation) -> bool:
     """Whether two notations are the same value: true is not 1, members have no order."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
-    if isinstance(a, dict) and isinstance(b, dict):
+    if is_members(a) and is_members(b):
         return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
-    if isinstance(a, list) and isinstance(b, list):
+    if is_array(a) and is_array(b):
         return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b) and isinstance(a, str) == isinstance(b, str)
 

@@ -9,12 +9,13 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from ...wire import ABSENT
 from .participants import Participant
 from .promises import Promise, Thrown, async_function
 from .record import Run
-from .values import ABSENT, Notation, Value, decode
+from .values import Notation, Value, decode
 
-__all__ = ["OPERATIONS", "Env", "Return", "operation", "run_list", "run_list_now"]
+__all__ = ["Env", "Op", "Operations", "Return", "run_list", "run_list_now", "unwrap"]
 
 Op: TypeAlias = Mapping[str, Any]
 
@@ -31,6 +32,22 @@ def unwrap(value: Value) -> Value:
     return value.value if isinstance(value, Return) else value
 
 
+Operation: TypeAlias = Callable[["Env", Op], Value]
+
+
+class Operations(dict[str, Operation]):
+    """Name of an operation to what starts it: that gives a value or a promise, or throws."""
+
+    def named(self, name: str) -> Callable[[Operation], Operation]:
+        """Make the decorated function the operation *name*."""
+
+        def decorate(function: Operation) -> Operation:
+            self[name] = function
+            return function
+
+        return decorate
+
+
 @attrs.frozen
 class Env:
     """Where a list runs: for whom, with which variables, and whether it may wait."""
@@ -38,6 +55,7 @@ class Env:
     run: Run
     at: str
     participant: Participant
+    operations: Operations
     vars: dict[str, Value] = attrs.field(factory=dict[str, Value])
     sync: bool = False
 
@@ -55,23 +73,8 @@ class Env:
         return async_function(self.participant.jobs, steps)
 
 
-Operation: TypeAlias = Callable[[Env, Op], Value]
-
-OPERATIONS: Final[dict[str, Operation]] = {}
-"""Name to what starts it: gives a value or a promise, or throws."""
-
 LEAVING: Final = frozenset(("return", "respond", "branch", "seq", "repeat", "try"))
 """Operations through which a returned value leaves the list."""
-
-
-def operation(name: str) -> Callable[[Operation], Operation]:
-    """Make the decorated function the operation *name*."""
-
-    def decorate(function: Operation) -> Operation:
-        OPERATIONS[name] = function
-        return function
-
-    return decorate
 
 
 def run_list(ops: Sequence[Op], env: Env) -> Promise:
@@ -88,7 +91,7 @@ def _list(ops: Sequence[Op], env: Env) -> Generator[Any, Any, Any]:
 
 
 def _execute(op: Op, env: Env) -> Value:
-    start = OPERATIONS.get(op["op"])
+    start = env.operations.get(op["op"])
     if start is None:
         reason = f"the operation {op['op']!r} is not interpreted"
         env.run.failed(reason)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...actors import ObjectReset, RemoteError, TransactionByStatement, TransactionOver
 from ...wire import MethodNotFound, UnsendableResult, UnsendableValue
-from .values import JsError, JsMap, JsSet, Uncloneable
+from .values import JsError, JsMap, JsSet, Uncloneable, is_array, is_members
 
 __all__ = ["ABORT_ALL", "as_raised", "at_caller", "of_storage"]
 
@@ -20,8 +20,9 @@ Value = Any
 BY_STATEMENT: Final = (
     "To execute a transaction, please use the state.storage.transaction() or "
     "state.storage.transactionSync() APIs instead of the SQL BEGIN TRANSACTION or SAVEPOINT "
-    "statements. The JavaScript API is safer because it will automatically roll back on exceptions, "
-    "and because it interacts correctly with Durable Objects' automatic atomic write coalescing."
+    "statements. The JavaScript API is safer because it will automatically roll back on "
+    "exceptions, and because it interacts correctly with Durable Objects' automatic atomic write "
+    "coalescing."
 )
 VIOLATED: Final = (
     "Durable Object was reset and rolled back to its last known good state because the application "
@@ -125,9 +126,9 @@ def _reset(error: ObjectReset, *, of: str, fetched: bool) -> Value:
 def _marked(value: Value, marks: dict[str, Value]) -> Value:
     if isinstance(value, JsError):
         return value.having(**marks)
-    if isinstance(value, dict):
-        return {**value, **{name: mark for name, mark in marks.items()}}
-    if isinstance(value, list):
+    if is_members(value):
+        return {**value, **marks}
+    if is_array(value):
         return value
     return JsError("Error", _as_text(value)).having(**marks)
 
@@ -165,12 +166,16 @@ def _first_uncloneable(value: Value) -> str:
     if isinstance(value, Uncloneable):
         return value.text
     parts: list[Value] = []
-    if isinstance(value, dict):
+    if is_members(value):
         parts = list(value.values())
-    elif isinstance(value, list):
+    elif is_array(value):
         parts = value
     elif isinstance(value, JsMap):
         parts = [part for pair in value.pairs for part in pair]
     elif isinstance(value, JsSet):
         parts = list(value.elements)
-    return next(filter(None, map(_first_uncloneable, parts)), "")
+    for part in parts:
+        text = _first_uncloneable(part)
+        if text:
+            return text
+    return ""

@@ -4,59 +4,62 @@ import math
 from collections.abc import Generator
 from typing import Any, Final
 
-from .execution import Env, Op, Return, operation, run_list, run_list_now
+from ...wire import ABSENT
+from .execution import Env, Op, Operations, Return, run_list, run_list_now
 from .promises import Promise, Thrown
-from .values import ABSENT, JsError, Value, make_error
+from .values import JsError, Value, make_error
 
-__all__: list[str] = []
+__all__ = ["FLOW"]
+
+FLOW: Final = Operations()
 
 POLL_MS: Final = 5
 """Milliseconds between two looks of the driver's `waitTrace` (harness)."""
 
 
-@operation("set")
+@FLOW.named("set")
 def _set(env: Env, op: Op) -> Value:
     env.vars[op["var"]] = env.decode(op["value"])
     return env.vars[op["var"]]
 
 
-@operation("memset")
+@FLOW.named("memset")
 def _memset(env: Env, op: Op) -> Value:
     value = env.decode(op["value"])
     env.participant.mem[op["name"]] = value
     return value
 
 
-@operation("value")
-@operation("log")
+@FLOW.named("value")
+@FLOW.named("log")
 def _value(env: Env, op: Op) -> Value:
     return env.decode(op["value"]) if "value" in op else ABSENT
 
 
-@operation("return")
+@FLOW.named("return")
 def _return(env: Env, op: Op) -> Return:
     return Return(env.decode(op["value"]) if "value" in op else ABSENT)
 
 
-@operation("throw")
+@FLOW.named("throw")
 def _throw(env: Env, op: Op) -> Value:
     if "value" in op:
         raise Thrown(env.decode(op["value"]))
     raise Thrown(make_error(op.get("error", {}), env.decode))
 
 
-@operation("instance")
+@FLOW.named("instance")
 def _instance(env: Env, _op: Op) -> int:
     return env.run.instances[env.at]
 
 
-@operation("mark")
+@FLOW.named("mark")
 def _mark(env: Env, op: Op) -> Value:
     env.run.marks[op["name"]] = env.participant.now_ms()
     return ABSENT
 
 
-@operation("elapsed")
+@FLOW.named("elapsed")
 def _elapsed(env: Env, op: Op) -> str:
     passed = env.participant.now_ms() - env.run.marks[op["from"]]
     for low, high, name in op["ranges"]:
@@ -65,14 +68,14 @@ def _elapsed(env: Env, op: Op) -> str:
     return f"outside:{passed}"
 
 
-@operation("clock")
+@FLOW.named("clock")
 def _clock(env: Env, op: Op) -> str:
     before = env.participant.now_ms()
     math.fsum(math.sqrt(i) for i in range(min(op["spin"], 100_000)))
     return "advanced" if env.participant.now_ms() > before else "frozen"
 
 
-@operation("branch")
+@FLOW.named("branch")
 def _branch(env: Env, op: Op) -> Value:
     place = env.run.counters.get(op["counter"], 0)
     env.run.counters[op["counter"]] = place + 1
@@ -81,7 +84,7 @@ def _branch(env: Env, op: Op) -> Value:
     return run_list_now(body, env) if env.sync else run_list(body, env)
 
 
-@operation("waitTrace")
+@FLOW.named("waitTrace")
 def _wait_trace(env: Env, op: Op) -> Promise:
     participant, run = env.participant, env.run
     timeout = op.get("timeout", 5000)
@@ -102,32 +105,32 @@ def _wait_trace(env: Env, op: Op) -> Promise:
     return env.start(steps())
 
 
-@operation("sleep")
+@FLOW.named("sleep")
 def _sleep(env: Env, op: Op) -> Promise:
     return env.participant.sleep(op["ms"])
 
 
-@operation("tick")
+@FLOW.named("tick")
 def _tick(env: Env, _op: Op) -> Promise:
     return env.resolved(ABSENT)
 
 
-@operation("await")
+@FLOW.named("await")
 def _await(env: Env, op: Op) -> Value:
     return env.vars.get(op["var"], ABSENT)
 
 
-@operation("spawn")
+@FLOW.named("spawn")
 def _spawn(env: Env, op: Op) -> Promise:
     return run_list(op["do"], env)
 
 
-@operation("seq")
+@FLOW.named("seq")
 def _seq(env: Env, op: Op) -> Value:
     return run_list_now(op["do"], env) if env.sync else run_list(op["do"], env)
 
 
-@operation("repeat")
+@FLOW.named("repeat")
 def _repeat(env: Env, op: Op) -> Promise:
     def steps() -> Generator[Any, Any, Any]:
         for place in range(op["n"]):
@@ -140,7 +143,7 @@ def _repeat(env: Env, op: Op) -> Promise:
     return env.start(steps())
 
 
-@operation("try")
+@FLOW.named("try")
 def _try(env: Env, op: Op) -> Value:
     def failed(thrown: Thrown) -> None:
         env.run.fail(env.at, op.get("ev", "caught"), thrown.value)
@@ -165,17 +168,17 @@ def _gate(env: Env, name: str) -> Promise:
     return env.participant.gates.setdefault(name, Promise(env.participant.jobs))
 
 
-@operation("signal")
+@FLOW.named("signal")
 def _signal(env: Env, op: Op) -> Value:
     _gate(env, op["name"]).resolve(ABSENT)
     return ABSENT
 
 
-@operation("wait")
+@FLOW.named("wait")
 def _wait(env: Env, op: Op) -> Promise:
     return _gate(env, op["name"])
 
 
-@operation("spin")
+@FLOW.named("spin")
 def _spin(_env: Env, _op: Op) -> Value:
     return ABSENT

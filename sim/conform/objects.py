@@ -3,14 +3,18 @@
 from typing import Any, Final
 
 from ...actors import AlarmInfo, DurableObject
-from . import flow  # noqa: F401 (its operations)
-from .calling import CLASSES, body_of
-from .execution import Env, run_list, run_list_now, unwrap
+from .calling import CALLING, CLASSES, body_of
+from .execution import Env, Operations, run_list, run_list_now, unwrap
+from .flow import FLOW
 from .participants import ObjectCode
 from .record import Run
+from .storing import STORING
 from .values import Value
 
-__all__ = ["External", "classes_of"]
+__all__ = ["OPERATIONS", "External", "classes_of"]
+
+OPERATIONS: Final = Operations({**FLOW, **STORING, **CALLING})
+"""Everything that a program can ask for."""
 
 
 class Base(DurableObject):
@@ -27,7 +31,7 @@ class Base(DurableObject):
         self._code.construct(lambda: run_list_now(ops, self._at()))
 
     def _at(self, **variables: Value) -> Env:
-        return Env(self._run, self._label, self._code, dict(variables))
+        return Env(self._run, self._label, self._code, OPERATIONS, dict(variables))
 
     async def run(self, ops: list[Any], variables: dict[str, Value]) -> Value:
         """Run *ops* as one request with these variables."""

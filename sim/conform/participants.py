@@ -45,11 +45,11 @@ class Watched:
         except Thrown as thrown:
             self.promise.reject(thrown.value)
         except Exception as error:
-            thrown = self.translate(error)
-            if thrown is None:
+            seen = self.translate(error)
+            if seen is None:
                 run.failed(f"{type(error).__name__}: {error}")
             else:
-                self.promise.reject(thrown)
+                self.promise.reject(seen)
         else:
             self.promise.resolve(value)
 
@@ -135,7 +135,8 @@ class ObjectCode(Code):
         Raises:
             Exception: what the constructor is to raise.
         """
-        self._watched = watched = []
+        watched: list[Watched] = []
+        self._watched = watched
         try:
             start()
         except Thrown as thrown:
@@ -149,7 +150,8 @@ class ObjectCode(Code):
         Raises:
             Exception: what the method is to raise.
         """
-        self._watched = watched = []
+        watched: list[Watched] = []
+        self._watched = watched
         promise = start()
         self.run_jobs()
         await self._until(promise, watched)
@@ -206,12 +208,13 @@ class Driver(Code):
 
     def sleep(self, ms: float) -> Promise:
         """A timer of the driver."""
-        return self.watch(trio.sleep(ms / 1000), _unexpected)
+        waiting = trio.sleep(ms / 1000)  # noqa: ASYNC105 (awaited by `watch`)
+        return self.watch(waiting, _unexpected)
 
     def watch(
         self, outcome: Any, translate: Translate, read: Callable[[Any], Value] = same
     ) -> Promise:
-        """As `Participant.watch`; a task beside the driver's waits: it has no gate and no storage."""
+        """As `Participant.watch`; a task beside the driver's waits, since it has no gate."""
         watched = Watched(outcome, Promise(self.jobs), translate, read)
 
         async def wait() -> None:

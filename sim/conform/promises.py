@@ -8,6 +8,7 @@ a program counts.
 
 from collections import deque
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 __all__ = ["Jobs", "Promise", "Thrown", "async_function"]
@@ -102,7 +103,7 @@ class Promise:
         reactions, self._reactions = self._reactions, []
         for pair in reactions:
             reaction = pair[rejected]
-            self._jobs.add(lambda reaction=reaction: reaction(value))
+            self._jobs.add(partial(reaction, value))
 
 
 def async_function(jobs: Jobs, steps: Steps) -> Promise:

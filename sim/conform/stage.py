@@ -13,7 +13,7 @@ from ..scenario import Scenario
 from ..world import World
 from .execution import Env, run_list, unwrap
 from .faults import ABORT_ALL
-from .objects import classes_of
+from .objects import OPERATIONS, classes_of
 from .participants import Driver
 from .promises import Thrown
 from .record import Run
@@ -59,7 +59,7 @@ async def _tell(world: World, run: Run) -> Notation:
         run.stop = nursery.cancel_scope.cancel
         objects = world.client("main")
         driver = Driver(run, objects, nursery, lambda: (EPOCH_US + world.kernel.now_us) // 1000)
-        env = Env(run, "main", driver)
+        env = Env(run, "main", driver, OPERATIONS)
         try:
             value = unwrap(await driver.finish(run_list(run.program["main"], env)))
             outcome = {"ok": encode(value, run.norm)}

@@ -6,14 +6,17 @@ from datetime import datetime
 from typing import Any, Final
 
 from ...actors import Ready, instant, microseconds
+from ...wire import ABSENT
 from .bypass import CacheStorage, refuse_synchronous, storage_of
-from .execution import Env, Op, Return, operation, run_list, run_list_now, unwrap
+from .execution import Env, Op, Operations, Return, run_list, run_list_now, unwrap
 from .faults import as_raised, of_storage
 from .participants import ObjectCode
 from .promises import Promise, Thrown
-from .values import ABSENT, Date, JsError, JsMap, Value
+from .values import Date, JsError, JsMap, Value
 
-__all__: list[str] = []
+__all__ = ["STORING"]
+
+STORING: Final = Operations()
 
 NOT_A_DATE: Final = (
     "Failed to execute 'setAlarm' on 'DurableObjectStorage': parameter 1 is not of type 'date'."
@@ -65,7 +68,7 @@ def _unconfirmed(env: Env, op: Op) -> dict[str, bool]:
     return {"allow_unconfirmed": bool(_options(env, op).get("allowUnconfirmed", False))}
 
 
-@operation("get")
+@STORING.named("get")
 def _get(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     if "keys" in op:
@@ -74,7 +77,7 @@ def _get(env: Env, op: Op) -> Promise:
     return env.resolved(attempt(lambda: storage.get(env.decode(op["key"]), ABSENT)))
 
 
-@operation("put")
+@STORING.named("put")
 def _put(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     value = env.decode(op["entries"] if "entries" in op else op["value"])
@@ -86,7 +89,7 @@ def _put(env: Env, op: Op) -> Promise:
     return env.resolved(ABSENT)
 
 
-@operation("delete")
+@STORING.named("delete")
 def _delete(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     how = _unconfirmed(env, op)
@@ -95,7 +98,7 @@ def _delete(env: Env, op: Op) -> Promise:
     return env.resolved(attempt(lambda: storage.delete(env.decode(op["key"]), **how)))
 
 
-@operation("list")
+@STORING.named("list")
 def _list(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     found = attempt(lambda: storage.list(**list_options(_options(env, op))))
@@ -119,14 +122,14 @@ def list_options(options: dict[str, Value]) -> dict[str, Value]:
     return arguments
 
 
-@operation("deleteAll")
+@STORING.named("deleteAll")
 def _delete_all(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     attempt(lambda: storage.delete_all())
     return env.resolved(ABSENT)
 
 
-@operation("sync")
+@STORING.named("sync")
 def _sync(env: Env, op: Op) -> Promise:
     def translate(error: Exception) -> Value:
         return of_storage(error)
@@ -137,7 +140,7 @@ def _sync(env: Env, op: Op) -> Promise:
     return env.participant.watch(waiting, translate, lambda _value: ABSENT)
 
 
-@operation("transaction")
+@STORING.named("transaction")
 def _transaction(env: Env, op: Op) -> Promise:
     code, storage = code_of(env), target(env, op)
 
@@ -150,14 +153,14 @@ def _transaction(env: Env, op: Op) -> Promise:
     return code.watch(storage.transaction(work), of_storage)
 
 
-@operation("rollback")
+@STORING.named("rollback")
 def _rollback(env: Env, op: Op) -> Value:
     transaction = target(env, op)
     attempt(lambda: transaction.rollback())
     return ABSENT
 
 
-@operation("transactionSync")
+@STORING.named("transactionSync")
 def _transaction_sync(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "transactionSync")
     storage = target(env, op)
@@ -187,14 +190,14 @@ def _named(env: Env, ms: int) -> str:
     return "other-time"
 
 
-@operation("getAlarm")
+@STORING.named("getAlarm")
 def _get_alarm(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     at = attempt(lambda: storage.get_alarm())
     return env.resolved(None if at is None else _named(env, _ms(at)))
 
 
-@operation("setAlarm")
+@STORING.named("setAlarm")
 def _set_alarm(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     if "in" in op:
@@ -220,14 +223,14 @@ def _set_alarm(env: Env, op: Op) -> Promise:
     return env.resolved(ABSENT)
 
 
-@operation("deleteAlarm")
+@STORING.named("deleteAlarm")
 def _delete_alarm(env: Env, op: Op) -> Promise:
     storage = target(env, op)
     attempt(lambda: storage.delete_alarm())
     return env.resolved(ABSENT)
 
 
-@operation("alarmInfo")
+@STORING.named("alarmInfo")
 def _alarm_info(env: Env, _op: Op) -> Value:
     info = env.vars["alarmInfo"]
     return {
@@ -241,14 +244,14 @@ def _alarm_info(env: Env, _op: Op) -> Value:
 # Synchronous forms
 
 
-@operation("kvGet")
+@STORING.named("kvGet")
 def _kv_get(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "kv")
     storage = target(env, op)
     return attempt(lambda: storage.kv.get(env.decode(op["key"]), ABSENT))
 
 
-@operation("kvPut")
+@STORING.named("kvPut")
 def _kv_put(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "kv")
     storage, value = target(env, op), env.decode(op["value"])
@@ -256,14 +259,14 @@ def _kv_put(env: Env, op: Op) -> Value:
     return ABSENT
 
 
-@operation("kvDelete")
+@STORING.named("kvDelete")
 def _kv_delete(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "kv")
     storage = target(env, op)
     return attempt(lambda: storage.kv.delete(env.decode(op["key"])))
 
 
-@operation("kvList")
+@STORING.named("kvList")
 def _kv_list(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "kv")
     storage = target(env, op)
@@ -271,7 +274,7 @@ def _kv_list(env: Env, op: Op) -> Value:
     return [[key, value] for key, value in found.items()]
 
 
-@operation("sql")
+@STORING.named("sql")
 def _sql(env: Env, op: Op) -> Value:
     refuse_synchronous(env.run.backend, "sql")
     storage = target(env, op)

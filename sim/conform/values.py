@@ -8,7 +8,7 @@ it by itself.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import attrs
 
@@ -26,6 +26,8 @@ __all__ = [
     "decode",
     "encode",
     "encode_error",
+    "is_array",
+    "is_members",
 ]
 
 Notation: TypeAlias = Any
@@ -33,6 +35,16 @@ Value: TypeAlias = Any
 
 LONG_LENGTH: Final = 300
 """Characters or bytes from which the corpus keeps only the length (harness, values.js)."""
+
+
+def is_members(value: Value) -> TypeGuard[dict[str, Value]]:
+    """Whether *value* is an object given by its members."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Value) -> TypeGuard[list[Value]]:
+    """Whether *value* is an array."""
+    return isinstance(value, list)
 
 
 class UnknownNotation(Exception):
@@ -150,9 +162,9 @@ def decode(notation: Notation, scope: Scope, now_ms: Callable[[], int]) -> Value
     def read(part: Notation) -> Value:
         return decode(part, scope, now_ms)
 
-    if isinstance(notation, list):
+    if is_array(notation):
         return [read(part) for part in notation]
-    if not isinstance(notation, dict):
+    if not is_members(notation):
         return notation
     if "$" not in notation:
         return {name: read(part) for name, part in notation.items()}
@@ -187,7 +199,8 @@ _ERROR_CLASSES: Final[dict[str, tuple[str, str | None]]] = {
     **{
         name: (name, None)
         for name in (
-            "Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError", "URIError",
+            "Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError",
+            "URIError",
         )
     },
     "subclass": ("MyError", "Error"),
@@ -262,9 +275,9 @@ def _property(of: Value, name: str) -> Value:
         return len(of.pairs) if name == "size" else ABSENT
     if isinstance(of, JsSet):
         return len(of.elements) if name == "size" else ABSENT
-    if isinstance(of, (list, str)):
+    if isinstance(of, str) or is_array(of):
         return len(of) if name == "length" else ABSENT
-    return of.get(name, ABSENT) if isinstance(of, dict) else ABSENT
+    return of.get(name, ABSENT) if is_members(of) else ABSENT
 
 
 def encode(value: Value, norm: Callable[[str], str] = str) -> Notation:
@@ -279,9 +292,9 @@ def encode(value: Value, norm: Callable[[str], str] = str) -> Notation:
         return _encode_text(norm(value))
     if isinstance(value, (int, float)):
         return _encode_number(value)
-    if isinstance(value, list):
+    if is_array(value):
         return [encode(part, norm) for part in value]
-    if isinstance(value, dict):
+    if is_members(value):
         members = {name: encode(part, norm) for name, part in value.items()}
         return (
             {"$": "obj", "v": [list(pair) for pair in members.items()]}
@@ -301,14 +314,14 @@ def _encode_text(text: str) -> Notation:
     return text
 
 
-def _encode_number(value: float) -> Notation:
+def _encode_number(value: int | float) -> Notation:
     if isinstance(value, int):
         return value
     if math.isnan(value):
         return {"$": "nan"}
     if math.isinf(value):
         return {"$": "inf" if value > 0 else "-inf"}
-    if value == 0 and math.copysign(1, value) < 0:
+    if value == 0.0 and math.copysign(1, value) < 0:
         return {"$": "-0"}
     return int(value) if value.is_integer() else value
 
