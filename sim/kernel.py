@@ -23,6 +23,8 @@ from typing import Any, Protocol
 import trio
 
 from .trio_order import runner
+from .trio_steps import may_step, step
+from .trio_tasks import age
 
 __all__ = ["ACTOR", "Ending", "Event", "Guest", "Kernel", "Timer"]
 
@@ -138,6 +140,8 @@ class Kernel(trio.abc.Clock):
     def __init__(self) -> None:
         self.now_us = 0
         """Virtual time of the current world, microseconds."""
+        self.now_s = 0.0
+        """The same as trio sees it, seconds."""
         self.events = 0
         self.fresh: list[Event] = []
         self.ending: list[Ending] = []
@@ -147,7 +151,6 @@ class Kernel(trio.abc.Clock):
         self.settling = False
         self.watched = False
         """Whether the world is told before a turn ends."""
-        self._now_s = 0.0
         self._stack: list[deque[Event]] = []
         self._behind: deque[Event] = deque()
         self._heap: list[tuple[int, int, Event]] = []
@@ -168,7 +171,7 @@ class Kernel(trio.abc.Clock):
         self._guest = guest
         # Sums of seconds round differently after 0 and after an hour: every world begins at 0.
         self.now_us = 0
-        self._now_s = 0.0
+        self.now_s = 0.0
         self.events = 0
         self._still = 0
         self._ran = False
@@ -244,55 +247,66 @@ class Kernel(trio.abc.Clock):
 
     def current_time(self) -> float:
         """Return virtual seconds."""
-        return self._now_s
+        return self.now_s
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """Called by trio when no task can run: let one thing happen."""
         guest = self._guest
         if guest is None:
-            return 0 if deadline <= self._now_s else math.inf
+            return 0 if deadline <= self.now_s else math.inf
         try:
-            return self._step(guest, deadline)
+            return self._step(guest)
         except BaseException as error:
             guest.failed(error)
             return 0
 
-    def _step(self, guest: Guest, deadline: float) -> float:
-        if self._ran:
-            self._ran = False
-            if self._waiting:
-                self.ending += self._waiting
-                self._waiting.clear()
-            if self.ending:
-                self._end_turns(guest)
-        runnable = self._runner.runq
-        if runnable:
-            return 0
-        if self._batches <= SPIN_BATCHES:
-            self._batches = 0
-        if self.dead:
-            self.dead = not guest.reap()
-            # Whoever is gone may have left a deadline that trio has asked for already.
-            return 0
-        if self._runner.waiting_for_idle:
-            return 1e-9
-        if self.events >= self._look_at:
-            self._look_at = self.events + LOOK_EVENTS
-            gc.collect()
-            guest.look()
-            return 0
+    def _step(self, guest: Guest) -> float:
+        runner = self._runner
+        runnable = runner.runq
         limit = self.events + YIELD_EVENTS
-        while self.events < limit:
-            event = self._next(deadline)
-            if event is None:
-                return 0
-            self.events += 1
-            event.fire()
-            if runnable or self.dead:
-                return 0
+        while self._guest is guest:
+            if self._ran:
+                self._ran = False
+                if self._waiting:
+                    self.ending += self._waiting
+                    self._waiting.clear()
+                if self.ending:
+                    self._end_turns(guest)
+            if not runnable:
+                if self._batches <= SPIN_BATCHES:
+                    self._batches = 0
+                if self.dead:
+                    self.dead = not guest.reap()
+                    # Whoever is gone may have left a deadline that trio has asked for already.
+                    return 0
+                if runner.waiting_for_idle:
+                    return 1e-9
+                if self.events >= self._look_at:
+                    self._look_at = self.events + LOOK_EVENTS
+                    gc.collect()
+                    guest.look()
+                    return 0
+                if self.events >= limit:
+                    return 0
+                event = self._next()
+                if event is None:
+                    return 0
+                self.events += 1
+                event.fire()
+            while runnable:
+                if self.events >= limit or not may_step(runner, self.now_s):
+                    return 0
+                batch = list(runnable)
+                runnable.clear()
+                if len(batch) > 1:
+                    batch.sort(key=age)
+                self.shuffle(batch)
+                while batch:
+                    step(runner, batch.pop())
+                self.events += 1
         return 0
 
-    def _next(self, deadline: float) -> Event | None:
+    def _next(self) -> Event | None:
         fresh, stack = self.fresh, self._stack
         if fresh:
             self._still += 1
@@ -318,9 +332,10 @@ class Kernel(trio.abc.Clock):
                 )
             self._still += 1
             return self._behind.popleft()
-        return self._advance(deadline)
+        return self._advance()
 
-    def _advance(self, deadline: float) -> Event | None:
+    def _advance(self) -> Event | None:
+        deadline = self._runner.deadlines.next_deadline()
         heap = self._heap
         while heap and isinstance(heap[0][2], Timer) and heap[0][2].is_void:
             heappop(heap)
@@ -338,7 +353,7 @@ class Kernel(trio.abc.Clock):
         if deadline != math.inf:
             if not self._move(max(self.now_us, self.microseconds(deadline))):
                 # What is a fraction of a microsecond later is due as well.
-                self._now_s = max(self._now_s, deadline)
+                self.now_s = max(self.now_s, deadline)
             return None
         assert self._guest is not None
         self._guest.quiet()
@@ -359,7 +374,7 @@ class Kernel(trio.abc.Clock):
         if time_us != self.now_us:
             self._still = self._batches = 0
         self.now_us = time_us
-        self._now_s = max(self._now_s, self.seconds(time_us))
+        self.now_s = max(self.now_s, self.seconds(time_us))
         return False
 
     def _end_turns(self, guest: Guest) -> None:

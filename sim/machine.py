@@ -33,19 +33,20 @@ DEATHS = frozenset({"crash", "reset", "evict", "killed"})
 class HostClock:
     """The `Clock` of one machine: trio's virtual time, and a wall clock that may be wrong."""
 
-    __slots__ = ("_machine", "_world")
+    __slots__ = ("_kernel", "_machine", "_world")
 
     def __init__(self, machine: "Machine") -> None:
         self._machine = machine
         self._world = machine.world
+        self._kernel = machine.world.kernel
 
     def time(self) -> float:
         """Return virtual seconds."""
-        return self._world.kernel.current_time()
+        return self._kernel.now_s
 
     def wall(self) -> int:
         """Return microseconds since 1970 UTC, as this machine believes."""
-        return EPOCH_US + self._world.kernel.now_us + self._machine.skew_us
+        return EPOCH_US + self._kernel.now_us + self._machine.skew_us
 
     def call_at(self, time: float, action: Callable[[], None], label: str) -> Timer:
         """Run *action* at *time*. An alarm may be late or ring twice, by a choice."""

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import trio
 from trio._core import _run
 
+from .trio_steps import RELIED_ON as STEPS
+
 __all__ = ["Batches", "deterministic_order", "runner", "unsupported"]
 
 RELIED_ON = (
@@ -24,6 +26,7 @@ RELIED_ON = (
     "batch.sort(key=lambda t: t._counter)",
     "_r.shuffle(batch)",
     "task = batch.pop()",
+    *STEPS,
 )
 """Lines of trio's run loop that the kernel stands on, in this order."""
 
