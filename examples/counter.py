@@ -50,8 +50,6 @@ def each_visit_counts(world: World) -> None:
 async def naive(world: World, visitors: int = 2) -> None:
     """Visitors come at the same time, to the counter that reads before it waits."""
 
-    world.machine("host", (Counter, Rate))
-
     async def come(name: str) -> None:
         world.ledger.note("visit")
         await world.client(name).get(Counter, "page").visit_stale()
@@ -64,8 +62,6 @@ async def naive(world: World, visitors: int = 2) -> None:
 @scenario(properties=(each_visit_counts,), parameters={"visitors": (2, 3)})
 async def repaired(world: World, visitors: int = 2) -> None:
     """Visitors come at the same time, to the counter that waits before it reads."""
-
-    world.machine("host", (Counter, Rate))
 
     async def come(name: str) -> None:
         world.ledger.note("visit")
