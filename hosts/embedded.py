@@ -8,7 +8,7 @@ from typing import Self, TypeVar, cast
 
 import trio
 
-from ..actors import CALL_DEADLINE_S, DurableObject, Origin, Ports
+from ..actors import CALL_DEADLINE_S, DurableObject, Origin, Ports, Worker
 from ..wire import HostClosed, Reply, WireError, decode_envelope, encode_reply, record_of
 from .client import Client
 from .clock import RealClock
@@ -24,6 +24,7 @@ from .turns import StepTurns
 __all__ = ["EmbeddedHost"]
 
 T = TypeVar("T", bound=DurableObject)
+W = TypeVar("W", bound=Worker)
 
 GRACE_S = 5.0
 """Seconds that requests in progress get when a host closes: more than most take."""
@@ -48,7 +49,7 @@ class EmbeddedHost:
         self,
         path: Path | str,
         *,
-        classes: Iterable[type[DurableObject]] = (),
+        classes: Iterable[type[DurableObject | Worker]] = (),
         env: Mapping[str, object] | None = None,
         version: str = "",
         eviction_s: float = EVICTION_S,
@@ -58,7 +59,8 @@ class EmbeddedHost:
 
         Args:
             path: of the SQLite file, made if it does not exist; the folder must.
-            classes: those whose alarms may ring before the first `get` of them.
+            classes: those that may be needed before the first `get` of them: their alarms ring, and
+                requests from outside reach them.
             env: what every object finds as `self.env`.
             version: of the code, told to whoever is called.
             eviction_s: seconds without activity after which an object leaves memory.
@@ -81,7 +83,7 @@ class EmbeddedHost:
         self._counters = Counters()
         self._loopback = Loopback(self)
         self._client = Client(f"client of {self.path.name}", self._clock, Loopback(self), version)
-        self._classes: dict[str, type[DurableObject]] = {}
+        self._classes: dict[str, type[DurableObject | Worker]] = {}
         self._host: Host | None = None
         for cls in classes:
             self._learn(cls)
@@ -133,10 +135,24 @@ class EmbeddedHost:
             SqlUnavailable: the class asks for SQL.
             ValueError: another class has its stored name here.
         """
-        if not self._accepts:
-            raise HostClosed(f"{self.path}: this host is not open")
+        self._check()
         self._learn(cls)
         return self._client.objects.get(cls, name, deadline_s=deadline_s)
+
+    def worker(self, cls: type[W], *, deadline_s: float = CALL_DEADLINE_S) -> W:
+        """Return a stub of the worker *cls*, whose one method is `fetch`; nothing is sent yet.
+
+        Raises:
+            HostClosed: the host is not open.
+            ValueError: another class has its stored name here.
+        """
+        self._check()
+        self._learn(cls)
+        return self._client.objects.worker(cls, deadline_s=deadline_s)
+
+    def _check(self) -> None:
+        if not self._accepts:
+            raise HostClosed(f"{self.path}: this host is not open")
 
     def receive(self, data: bytes, origin: Origin) -> None:
         """Take in a request from outside, encoded; refused as `HostClosed` unless open."""
@@ -182,8 +198,14 @@ class EmbeddedHost:
             store=store.statistics(),
         )
 
-    def _learn(self, cls: type[DurableObject]) -> None:
-        if cls.uses_sql:
+    def _meet(self, cls: type[DurableObject | Worker]) -> None:
+        # An object asked for it: what is known by its name stays.
+        assert self._host is not None
+        if cls.stored_name not in self._host.classes and cls.stored_name not in self._host.workers:
+            self._learn(cls)
+
+    def _learn(self, cls: type[DurableObject | Worker]) -> None:
+        if issubclass(cls, DurableObject) and cls.uses_sql:
             raise SqlUnavailable(
                 f"{cls.__qualname__} has sql=True: an embedded host keeps keys and alarms only; "
                 "nothing was made"
@@ -233,6 +255,7 @@ class EmbeddedHost:
             turns=turns,
             probe=self._counters,
             version=self._version,
+            met=self._meet,
             env=self._env,
         )
         host = Host(self.path.name, ports, self._classes.values(), eviction_s=self._eviction_s)

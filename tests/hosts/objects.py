@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import trio
 
-from durasim.actors import AlarmInfo, DurableObject
+from durasim.actors import AlarmInfo, DurableObject, Route, WebRequest, WebResponse, Worker
 
 
 class Counter(DurableObject):
@@ -66,6 +66,29 @@ class Front(DurableObject):
         """Increment the counter *name*, after a while."""
         await self.sleep(seconds)
         return await self.objects.get(Counter, name).increment()
+
+
+class WithSql(DurableObject, sql=True):
+    """Asks for what an embedded host does not have."""
+
+
+class Asking(DurableObject):
+    """Calls an object whose class the host refuses."""
+
+    async def ask(self) -> None:
+        """Get no stub."""
+        self.objects.get(WithSql, "a")
+
+
+class Door(Worker):
+    """Answers requests by calling an object."""
+
+    routes = (Route("POST", "/carts/{cart}", "add"),)
+
+    async def add(self, request: WebRequest, cart: str) -> WebResponse:
+        """Count."""
+        del request
+        return WebResponse(200, await self.objects.get(Counter, cart).increment())
 
 
 class Bell(DurableObject):

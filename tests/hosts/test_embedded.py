@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from durasim.actors import DurableObject, Incarnation
+from durasim.actors import Incarnation, WebRequest
 from durasim.hosts import (
     EmbeddedHost,
     HostCrashed,
@@ -15,9 +15,16 @@ from durasim.hosts import (
     inspect_file,
 )
 from durasim.hosts.writer import Job
-from durasim.wire import HostClosed, ObjectReset, OutcomeUnknown, decode_reply, error_from
+from durasim.wire import (
+    HostClosed,
+    ObjectReset,
+    OutcomeUnknown,
+    RemoteError,
+    decode_reply,
+    error_from,
+)
 
-from .objects import Bell, Counter, Front, SerialCounter, Sleeper
+from .objects import Asking, Bell, Counter, Door, Front, SerialCounter, Sleeper, WithSql
 from .small_disks import small_disk
 from .waiting import until, until_told
 
@@ -302,10 +309,6 @@ async def test_a_host_is_entered_once_and_used_while_open(tmp_path: Path) -> Non
             raise AssertionError("unreachable")
 
 
-class WithSql(DurableObject, sql=True):
-    """Asks for what this host does not have."""
-
-
 async def test_sql_is_refused_before_anything_runs(tmp_path: Path) -> None:
     """By name, at the constructor and at `get`."""
     with pytest.raises(SqlUnavailable, match="WithSql has sql=True"):
@@ -313,6 +316,20 @@ async def test_sql_is_refused_before_anything_runs(tmp_path: Path) -> None:
     async with EmbeddedHost(tmp_path / "objects.db") as host:
         with pytest.raises(SqlUnavailable):
             host.get(WithSql, "a")
+        with pytest.raises(RemoteError, match="WithSql has sql=True"):
+            await host.get(Asking, "a").ask()
+
+
+async def test_workers_answer_and_reach_objects(tmp_path: Path) -> None:
+    """By their table of routes."""
+    async with EmbeddedHost(tmp_path / "objects.db", classes=[Door]) as host:
+        door = host.worker(Door)
+        answer = await door.fetch(WebRequest("POST", "/carts/a"))
+        assert (answer.status, answer.body) == (200, 1)
+        assert (await door.fetch(WebRequest("GET", "/nowhere"))).status == 404
+        assert await host.get(Counter, "a").total() == 1
+    with pytest.raises(HostClosed):
+        host.worker(Door)
 
 
 class Bytes:
