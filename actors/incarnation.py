@@ -7,13 +7,11 @@ The dead have no effects: `close` shuts every port first; whatever of its code s
 `IncarnationGone` from them, and is cancelled.
 """
 
-from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, NoReturn, TypeVar, cast
 
-import outcome
 import trio
 
 from ..wire import (
@@ -32,22 +30,18 @@ from .actor import Actor
 from .fleeting import FleetingStore
 from .gate import SCOPE, InputGate, Section
 from .layers import Layers
-from .limits import SECTION_S_MAX
+from .mailbox import Mailbox
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .output import OutputGate
-from .pending import Pending
 from .ports import Commit, Origin, Ports, SqlStore, Timer
 from .request import AlarmEnd, AlarmRun, MethodCall, Request
+from .sections import Sections
 from .storage import Storage, Transaction
 
 __all__ = ["Incarnation"]
 
 T = TypeVar("T")
 
-TOO_LONG = (
-    "A call to block_concurrency_while() in a Durable Object waited for too long. "
-    "The call was canceled and the Durable Object was reset."
-)
 ABORTED = "Application called abort() to reset Durable Object."
 
 
@@ -55,28 +49,9 @@ class Incarnation(Actor):
     """A running object. Made by a host, which starts `run` as a task."""
 
     __slots__ = (
-        "_constructed",
-        "_context",
-        "_dirty",
-        "_gate",
-        "_idle",
-        "_layers",
-        "_mailbox",
-        "_numbers",
-        "_nursery",
-        "_object",
-        "_on_alarm",
-        "_on_end",
-        "_out",
-        "_serial",
-        "_touched",
-        "active_at",
-        "address",
-        "cls",
-        "eviction",
-        "requests",
-        "storage",
-        "store",
+        "_constructed", "_context", "_dirty", "_gate", "_layers", "_mailbox", "_numbers",
+        "_nursery", "_object", "_on_alarm", "_on_end", "_out", "_sections", "_serial", "_touched",
+        "active_at", "address", "cls", "eviction", "requests", "storage", "store",
     )  # fmt: skip
 
     def __init__(
@@ -103,8 +78,8 @@ class Incarnation(Actor):
         self._gate = InputGate(self.touch)
         self._out = OutputGate()
         self._serial = cls.delivery == "serial"
-        self._mailbox: deque[Request] = deque()
-        self._idle: trio.lowlevel.Task | None = None
+        self._mailbox = Mailbox(self._gate)
+        self._sections = Sections(self, self._gate, self._layers)
         self._numbers = 0
         self._constructed = False
         self._object: DurableObject = cls.__new__(cls)
@@ -148,19 +123,10 @@ class Incarnation(Actor):
     async def _serve(self) -> None:
         if not self._serial:
             await trio.sleep_forever()
-        while True:
-            await self._handle(await self._hand_over())
-
-    async def _hand_over(self) -> Request:
-        # The resident task of a serial object parks between requests, so that each begins a turn
-        # of its own; a fresh context keeps one request's context variables from the next.
-        task = trio.lowlevel.current_task()
         assert self._context is not None
-        task.context = self._context.copy()
-        self._idle = task
-        self.touch()
-        request: Request = await trio.lowlevel.wait_task_rescheduled(_abort)
-        return request
+        while True:
+            self.touch()
+            await self._handle(await self._mailbox.take(self._context))
 
     async def _handle(self, request: Request) -> None:
         probe = self.ports.probe
@@ -215,25 +181,12 @@ class Incarnation(Actor):
     def _admit(self, request: Request) -> None:
         self.requests[request.number] = request
         if self._serial:
-            self._mailbox.append(request)
-            self._next_request()
+            self._mailbox.put(request)
         else:
             self._gate.enter(None, partial(self._start, request))
 
     def _start(self, request: Request) -> bool:
-        self._spawn(None, self._handle, request)
-        return True
-
-    def _next_request(self) -> None:
-        if self._idle is not None and self._mailbox:
-            self._gate.enter(None, self._wake_resident)
-
-    def _wake_resident(self) -> bool:
-        task = self._idle
-        if task is None or not self._mailbox:
-            return False
-        self._idle = None
-        trio.lowlevel.reschedule(task, outcome.Value(self._mailbox.popleft()))
+        self.spawn(None, self._handle, request)
         return True
 
     def forget_alarm(self) -> None:
@@ -293,7 +246,7 @@ class Incarnation(Actor):
         if self.alive:
             self._gate.turn_ended()
             if self._serial:
-                self._next_request()
+                self._mailbox.hand_over()
 
     def _commit(self) -> None:
         out = self._out
@@ -323,70 +276,16 @@ class Incarnation(Actor):
     def block_concurrency_while(self, work: Callable[[], Awaitable[T]]) -> Awaitable[T]:
         """As `DurableObject.block_concurrency_while`."""
         self.check()
-        return self._section(partial(self._block, work))
+        return self._sections.block(work)
 
     def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> Awaitable[T]:
         """As `Storage.transaction`."""
-        return self._section(partial(self._transact, work))
-
-    def _section(self, body: Callable[[Section, Pending], Awaitable[None]]) -> Pending:
-        pending = Pending(self)
-        section = Section(pending.scope)
-
-        def begin() -> bool:
-            self._spawn(section, body, section, pending)
-            return True
-
-        self._gate.begin(section, begin)
-        return pending
-
-    async def _block(
-        self, work: Callable[[], Awaitable[Any]], section: Section, pending: Pending
-    ) -> None:
-        clock = self.ports.clock
-        late = clock.call_at(
-            clock.time() + SECTION_S_MAX, self._took_too_long, f"limit of {self.name}"
-        )
-        try:
-            value = await work()
-        except Exception as error:
-            self.reset(error)
-            return
-        finally:
-            late.cancel()
-        self._end_section(section, pending, value, None)
-
-    def _took_too_long(self) -> None:
-        self.reset(TimeoutError(TOO_LONG))
-
-    async def _transact(
-        self, work: Callable[[Transaction], Awaitable[Any]], section: Section, pending: Pending
-    ) -> None:
-        layer = self._layers.push()
-        transaction = Transaction(self.storage, self._layers, layer)
-        value, error = None, None
-        try:
-            value = await work(transaction)
-        except Exception as raised:
-            error = raised
-        if not self.alive:
-            return
-        if self._layers.pop(layer, keep=error is None):
-            self.wrote(confirmed=True)
-        transaction.close()
-        self._end_section(section, pending, value, error)
-
-    def _end_section(
-        self, section: Section, pending: Pending, value: Any, error: Exception | None
-    ) -> None:
-        if self.alive:
-            pending.keep(value, error)
-            self._gate.end(section, pending.wake)
+        return self._sections.transaction(work)
 
     def wait_until(self, work: Callable[[], Awaitable[object]]) -> None:
         """As `DurableObject.wait_until`."""
         self.check()
-        self._spawn(SCOPE.get(), self._left_over, work)
+        self.spawn(SCOPE.get(), self._left_over, work)
 
     async def _left_over(self, work: Callable[[], Awaitable[object]]) -> None:
         try:
@@ -397,9 +296,10 @@ class Incarnation(Actor):
                     "left-over failed", self.name, self.number, type(error).__name__
                 )
 
-    def _spawn(
+    def spawn(
         self, scope: Section | None, work: Callable[..., Awaitable[None]], *arguments: Any
     ) -> None:
+        """Run *work* as a task of the object, begun in *scope*."""
         nursery, context = self._nursery, self._context
         assert nursery is not None
         assert context is not None
@@ -450,7 +350,7 @@ class Incarnation(Actor):
 
     def is_engaged(self) -> bool:
         """Whether a request that arrives now has to wait for what runs (serial delivery)."""
-        return self._serial and self._idle is None and self._constructed
+        return self._serial and self._constructed and not self._mailbox.is_idle
 
     def is_idle(self) -> bool:
         """Whether nothing is in progress and nothing is left running."""
@@ -485,7 +385,3 @@ class Incarnation(Actor):
         if not self.cls.is_durable:
             self._on_alarm(self.address, None)
         self.store.close()
-
-
-def _abort(_raise: object) -> trio.lowlevel.Abort:
-    return trio.lowlevel.Abort.SUCCEEDED

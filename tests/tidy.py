@@ -41,6 +41,7 @@ ALLOWED_IN_SIM = {
     "output.py": "io os",
     "replay.py": "os pathlib platform",
     "run.py": "time",
+    "sqldata.py": "sqlite3",
     "strategies.py": "random",
     "systems.py": "os pathlib",
     "trio_tasks.py": "ctypes",
