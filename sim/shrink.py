@@ -7,6 +7,10 @@ Nothing here is drawn: the same failure always shrinks to the same facts.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import combinations
+from math import comb
+
+import attrs
 
 from .choices import Recorded, Site, Source, split_name
 from .network import DELAYS_US
@@ -18,6 +22,12 @@ __all__ = ["SHRINK_RUNS_MAX", "Shrinker", "fails_like", "kind_of"]
 
 SHRINK_RUNS_MAX = 1500
 """Runs that shrinking one failure may take."""
+
+PARTS_MAX = 250
+"""Parts of one size that are tried at most."""
+
+PLACES_MAX = 200
+"""Choices of the ordinary run at which one deviation alone is tried."""
 
 SPAN = 3
 """How far a number is moved."""
@@ -83,6 +93,7 @@ class Shrinker:
         self._kind = kind
         self._job = job
         self._left = runs_max
+        self._places: tuple[tuple[str, tuple[str, ...]], ...] = ()
         self._tried: set[frozenset[tuple[str, str]]] = {frozenset(plan_of(found))}
 
     @property
@@ -92,13 +103,18 @@ class Shrinker:
 
     def steps(self) -> Generator[Job, RunResult, None]:
         """Yield each job that is to be run; takes its result."""
-        if (yield from self._try(())):
+        ordinary = yield attrs.evolve(self._job(Recorded(())), log=True)
+        self._places = ordinary.log
+        if fails_like(ordinary, self._kind):
+            self.best = ordinary
             return
         yield from self._leave_out()
         better = True
         while better and self._left > 0:
             better = yield from self._first(self._simpler())
             better = (yield from self._first(self._merged())) or better
+            better = better or (yield from self._first(self._few()))
+            better = better or (yield from self._first(self._single()))
             if better:
                 yield from self._leave_out()
         while self._left > 0 and (yield from self._first(self._earlier())):
@@ -165,6 +181,26 @@ class Shrinker:
             for j in range(len(rest)):
                 for moved in nearby(rest[j][0]):
                     yield (*without(rest, j), (moved, rest[j][1]))
+
+    def _few(self) -> Iterator[Plan]:
+        """Every small part, with each move at its simplest: what no single step leads to."""
+        simplest = tuple(
+            (name, BEHIND if option in MOVES else option) for name, option in self.plan
+        )
+        for size in range(1, len(simplest)):
+            if comb(len(simplest), size) > PARTS_MAX:
+                break
+            yield from combinations(simplest, size)
+
+    def _single(self) -> Iterator[Plan]:
+        """One of the same options alone, anywhere in the ordinary run."""
+        if len(self.plan) < 2:
+            return
+        wanted = {BEHIND if option in MOVES else option for _, option in self.plan}
+        for name, options in self._places[:PLACES_MAX]:
+            for option in options:
+                if option in wanted:
+                    yield ((name, option),)
 
     def _earlier(self) -> Iterator[Plan]:
         """One number smaller: the first one, then half, then one less."""
