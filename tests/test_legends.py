@@ -11,14 +11,13 @@ from durasim.sim.network import DELAYS_US, moves
 from durasim.wire import CODES, ErrorCode, nothing_ran, outcomes
 
 from .legends import (
-    BEGIN,
-    END,
     FAULTS,
+    TABLES,
     first_cells,
     kinds_in,
     kinds_said,
     options_of,
-    table_of_faults,
+    with_tables,
 )
 from .tidy import ROOT
 
@@ -41,13 +40,12 @@ def test_the_legend_of_the_trace_is_complete() -> None:
     assert sorted(first_cells(TRACE, "kind")) == sorted(kinds_in(ROOT))
 
 
-def test_the_table_of_faults_is_that_of_the_code() -> None:
+def test_the_tables_of_faults_are_those_of_the_code() -> None:
     """`python -m tests.legends` would change nothing."""
-    _, _, rest = FAULTS.read_text().partition(BEGIN)
-    table, found, _ = rest.partition(END)
+    text = FAULTS.read_text()
 
-    assert found
-    assert table.strip() == table_of_faults()
+    assert text == with_tables(text)
+    assert all(f"<!-- table: {name} -->" in text for name in TABLES)
 
 
 def test_each_fault_can_strike_where_it_says() -> None:
