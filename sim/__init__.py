@@ -1,6 +1,8 @@
 """The same hosts under a seed: worlds, choices, faults, properties, exploration, replay."""
 
+from .batch import UnknownParameter
 from .choices import Choices, Deviation, Option, Ordinary, Recorded, Site, Source
+from .explore import Exploration, Found, Progress, explore
 from .faults import (
     Abort,
     AlarmLate,
@@ -30,13 +32,36 @@ from .faults import (
 from .fence import NotDeterministic
 from .ledger import Entry, Ledger
 from .machine import Machine
+from .mutants import Mutant, UnknownTarget
 from .properties import Property, always, at_rest, eventually, sometimes
+from .replay import (
+    ReplayFile,
+    ReplayVerdict,
+    UnreadableReplay,
+    UnwritableReplay,
+    read_replay,
+    replay,
+    write_replay,
+)
 from .run import Job, RunResult, run_once
 from .scenario import Scenario, scenario
+from .simulate import Report, simulate
+from .strategies import STRATEGIES, UnknownStrategy, hypothesis_source, make_source
+from .systems import (
+    System,
+    UnknownMutant,
+    UnknownScenario,
+    UnknownSystem,
+    find_mutant,
+    find_system,
+    registered,
+    resolve,
+)
 from .trace import Row, Trace
 from .world import Failure, World
 
 __all__ = [
+    "STRATEGIES",
     "Abort",
     "AlarmLate",
     "AlarmTwice",
@@ -51,23 +76,30 @@ __all__ = [
     "DuplicateRequest",
     "Entry",
     "Evict",
+    "Exploration",
     "FailConstructor",
     "FailRead",
     "FailWrite",
     "Failure",
     "Fault",
+    "Found",
     "Job",
     "KillProgram",
     "Ledger",
     "LoseReply",
     "LoseRequest",
     "Machine",
+    "Mutant",
     "NotDeterministic",
     "Option",
     "Ordinary",
     "Partition",
+    "Progress",
     "Property",
     "Recorded",
+    "ReplayFile",
+    "ReplayVerdict",
+    "Report",
     "Restart",
     "Row",
     "RunResult",
@@ -77,13 +109,33 @@ __all__ = [
     "Source",
     "StaleIncarnation",
     "Swap",
+    "System",
     "Trace",
+    "UnknownMutant",
+    "UnknownParameter",
+    "UnknownScenario",
+    "UnknownStrategy",
+    "UnknownSystem",
+    "UnknownTarget",
+    "UnreadableReplay",
+    "UnwritableReplay",
     "World",
     "always",
     "at_rest",
     "eventually",
     "every_fault",
+    "explore",
+    "find_mutant",
+    "find_system",
+    "hypothesis_source",
+    "make_source",
+    "read_replay",
+    "registered",
+    "replay",
+    "resolve",
     "run_once",
     "scenario",
+    "simulate",
     "sometimes",
+    "write_replay",
 ]

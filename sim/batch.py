@@ -4,10 +4,9 @@ Everything that a run depends on is a function of its seed, so that the runs can
 processes in any order and the answer stays the same.
 """
 
-import gc
 import inspect
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -24,9 +23,6 @@ from .trace import Row
 from .world import Failure
 
 __all__ = ["Batch", "Failed", "Runner", "Tally", "UnknownParameter", "parameters_of", "play"]
-
-COLLECT_RUNS = 100
-"""Runs after which garbage is collected: it is off inside of a world (kernel: `__del__`)."""
 
 Jobs = Generator[Job, RunResult, None]
 
@@ -257,31 +253,13 @@ def noting(shrinker: Shrinker, best: Callable[[RunResult], None]) -> Jobs:
         best(shrinker.best)
 
 
-@contextmanager
-def uncollected() -> Generator[None]:
-    """Keep the garbage collector off."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 def play(jobs: Jobs) -> None:
     """Run what *jobs* yields in one trio run, and send each result back to it."""
-    count = 0
 
     def following(result: RunResult | None) -> Job | None:
-        nonlocal count
-        count += 1
-        if count % COLLECT_RUNS == 0:
-            gc.collect()
         try:
             return next(jobs) if result is None else jobs.send(result)
         except StopIteration:
             return None
 
-    with uncollected():
-        run_jobs(following)
+    run_jobs(following)
