@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
-RUNS ?= 300
+RUNS ?= 20000
 SEED ?= 0
 PYTEST := $(BIN)/python -m pytest
 
@@ -71,7 +71,7 @@ bench: $(READY) ## measures against their yardsticks (design of each: docs/bench
 	$(BIN)/durasim bench
 
 soak: $(READY) ## explore every registered scenario and the examples for long (RUNS, SEED)
-	$(BIN)/python .ci/soak.py --runs $(RUNS) --seed $(SEED)
+	.ci/soak $(RUNS) $(SEED)
 
 kill: $(READY) ## kill -9 the embedded host at random moments, 200 times
 	$(PYTEST) -m "slow or not slow" tests/hosts -k kill
