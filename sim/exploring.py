@@ -85,7 +85,7 @@ def show_run(
         aside.lines(drawn(result, aside.width, steps_max=None))
         aside.say()
     for failure in result.failures:
-        aside.lines(tell(told_of(result, failure, command=again)))
+        aside.say(*tell(told_of(result, failure, command=again)))
         aside.say()
     if result.ok:
         deviations = counted(len(result.deviations), "deviation")
@@ -244,7 +244,7 @@ def show_exploration(output: Output, exploration: Exploration, files: Sequence[s
             shrunk_from=found.shrunk_from,
             command=None if file is None else f"durasim replay {shlex.quote(file)}",
         )
-        output.lines(tell(told))
+        output.say(*tell(told))
         output.say()
         if number == 0:
             output.lines(drawn(found.result, output.width, steps_max=TAIL_STEPS))

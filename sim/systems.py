@@ -120,6 +120,9 @@ def resolve(name: str, *, beside: Path | None = None) -> Scenario:
         UnknownScenario: there is none, or its module cannot be loaded.
     """
     place, found, attribute = name.rpartition(":")
+    if not found and name.endswith(".py"):
+        there = [f"{name}:{each}" for each in scenarios_of(load(name, beside=beside))]
+        raise UnknownScenario(f"{name} is a file{known(there) or ' without a scenario'}")
     if not found:
         scenarios = {each.name: each for system in registered() for each in system.scenarios}
         if name not in scenarios:
@@ -131,9 +134,13 @@ def resolve(name: str, *, beside: Path | None = None) -> Scenario:
     module = load(place, beside=beside)
     scenario = getattr(module, attribute, None)
     if not isinstance(scenario, Scenario):
-        there = [each for each, value in vars(module).items() if isinstance(value, Scenario)]
-        raise UnknownScenario(f"{place} has no scenario {attribute!r}{known(there)}")
+        raise UnknownScenario(f"{place} has no scenario {attribute!r}{known(scenarios_of(module))}")
     return scenario
+
+
+def scenarios_of(module: ModuleType) -> list[str]:
+    """Return the names that *module* has for scenarios."""
+    return [name for name, value in vars(module).items() if isinstance(value, Scenario)]
 
 
 def known(names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from durasim.sim import Scenario
 from durasim.sim.explore import explore
-from durasim.sim.systems import resolve
+from durasim.sim.systems import UnknownScenario, resolve
 
 from ..tidy import ROOT
 
@@ -78,6 +78,15 @@ def test_an_example_says_how_to_run_it(example: str) -> None:
 
     for name in ("naive", "repaired"):
         assert f"    durasim explore examples/{example}.py:{name}\n" in f"{docstring}\n"
+
+
+@each_example
+def test_a_file_alone_is_answered_with_its_scenarios(example: str) -> None:
+    """Who names only the file is told the names that would do."""
+    name = f"examples/{example}.py"
+
+    with pytest.raises(UnknownScenario, match=f"there is {name}:naive, {name}:repaired"):
+        resolve(name, beside=ROOT)
 
 
 @each_example
