@@ -7,7 +7,7 @@ from durasim.sim.conform.stage import observe
 
 def told(*ops: dict[str, Any]) -> list[Any]:
     """The outcomes that one request records on the key-value back end."""
-    program = {
+    program: dict[str, Any] = {
         "id": "test", "objects": {"a": {}}, "main": [{"op": "call", "to": "a", "do": list(ops)}],
     }  # fmt: skip
     observed, fault = observe(program, "cache")

@@ -79,6 +79,6 @@ def test_the_key_value_back_end_keeps_nothing_beyond_an_instance() -> None:
 def test_runs_are_the_same_every_time() -> None:
     """A program in virtual time leaves nothing to chance."""
     program = (call({"op": "setAlarm", "in": 10}), {"op": "waitTrace", "for": "fired"})
-    alarm = {"alarm": [{"op": "note", "ev": "fired"}, {"op": "throw", "error": {}}]}
+    alarm: dict[str, Any] = {"alarm": [{"op": "note", "ev": "fired"}, {"op": "throw", "error": {}}]}
 
     assert run(*program, a=alarm) == run(*program, a=alarm)
