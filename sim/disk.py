@@ -181,7 +181,7 @@ class DiskObject:
             # Whatever is committed behind a slow commit becomes durable after it.
             self._stored.slow.append(Slow(self, commit, done, self._machine.generation))
             if option is not None:
-                world.kernel.at(world.kernel.now_us + SLOW_US, self._stored.slow[-1])
+                world.kernel.agenda.at(world.kernel.now_us + SLOW_US, self._stored.slow[-1])
         else:
             self.catch_up()
             self._apply(commit)

@@ -1,15 +1,15 @@
-"""One simulated host: a `Host` over simulated ports, which can crash, be swapped, and start again."""
+"""One simulated host: a `Host` over simulated ports, which crashes, is swapped, starts again."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..actors import INCARNATION, Actor, DurableObject, Ports, Worker
 from ..hosts import Host
+from .agenda import Timer
 from .disk import DiskStore
 from .faults import Subject
-from .kernel import Timer
 
 if TYPE_CHECKING:
     from .network import Message
@@ -21,6 +21,8 @@ EPOCH_US = 1_767_225_600_000_000
 """Virtual time 0 on a right wall clock: 2026-01-01 00:00 UTC, in microseconds since 1970."""
 
 MINUTE_US = 60_000_000
+
+Classes = tuple[type[DurableObject | Worker], ...]
 
 
 HOST: "ContextVar[Host | None]" = ContextVar("host", default=None)
@@ -62,12 +64,12 @@ class HostClock:
             if option == "60 s late":
                 at_us = max(at_us, kernel.now_us) + MINUTE_US
             elif option == "twice":
-                kernel.at(max(at_us, kernel.now_us) + 1_000_000, Timer(action, label))
+                kernel.agenda.at(max(at_us, kernel.now_us) + 1_000_000, Timer(action, label))
         if kind == "sleep":
             # Nobody may be waiting for it: then nobody takes it back.
             timer.owner = INCARNATION.get()
         timer.daemon = kind == "eviction"
-        kernel.at(at_us, timer)
+        kernel.agenda.at(at_us, timer)
         return timer
 
 
@@ -124,9 +126,7 @@ class WorldTurns:
 class Machine:
     """A place where objects run, by name."""
 
-    def __init__(
-        self, world: "World", name: str, versions: tuple[tuple[type[DurableObject | Worker], ...], ...]
-    ) -> None:
+    def __init__(self, world: "World", name: str, versions: tuple[Classes, ...]) -> None:
         """Make it; `start` turns it on.
 
         Args:
@@ -161,7 +161,7 @@ class Machine:
             met=world.learn,
             env=world.env,
         )
-        classes: Iterable[type[DurableObject | Worker]] = (*self.versions[self.version], *self.extra)
+        classes: Classes = (*self.versions[self.version], *self.extra)
         return Host(self.name, ports, classes, numbers=world.number, find=world.incarnation)
 
     def start(self) -> None:
@@ -206,5 +206,3 @@ class Machine:
         self.version = (self.version + 1) % len(self.versions)
         self.world.trace.add("swap", self.name, 0, self.version + 1)
         self.crash("the code was swapped")
-
-

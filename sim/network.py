@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DELAYS_US", "Message", "Network", "Route", "moves"]
 
-DELAYS_US = {"1 ms late": 1_000, "10 ms late": 10_000, "100 ms late": 100_000, "1 s late": 1_000_000}
+DELAYS_US = {
+    "1 ms late": 1_000,
+    "10 ms late": 10_000,
+    "100 ms late": 100_000,
+    "1 s late": 1_000_000,
+}
 """What a delay may be, in virtual microseconds; the ordinary one is 0."""
 
 ECHO_US = 10_000
@@ -111,7 +116,9 @@ class Network:
         if route is None:
             route = self._new_route(envelope)
         message = Message(self, route, envelope, data, calls)
-        world.trace.add("request", caller, 0, envelope.id, envelope.kind, envelope.name, method, data)
+        world.trace.add(
+            "request", caller, 0, envelope.id, envelope.kind, envelope.name, method, data
+        )
         option = world.choices.choose(route.request)
         if option is None and not self._delayed:
             world.kernel.fresh.append(message)
@@ -134,7 +141,7 @@ class Network:
         elif option == "twice":
             self.world.trace.add("twice", message.calls.name, 0, message.number)
             copy = Message(self, message.route, message.envelope, message.data, message.calls)
-            kernel.at(kernel.now_us + ECHO_US, copy)
+            kernel.agenda.at(kernel.now_us + ECHO_US, copy)
         elif option is not None:
             self.world.strikes.before_request(option, message)
             if self._is_cut(message):
@@ -145,9 +152,9 @@ class Network:
             return
         self._delayed[stub] = earliest
         if earliest == kernel.now_us:
-            kernel.behind(message)
+            kernel.agenda.behind(message)
         else:
-            kernel.at(earliest, message)
+            kernel.agenda.at(earliest, message)
 
     def deliver(self, message: Message) -> None:
         """A request arrives at the host of its object."""
@@ -178,9 +185,9 @@ class Network:
             message._answer = damaged(data)
             kernel.fresh.append(message)
         elif option == "behind":
-            kernel.behind(message)
+            kernel.agenda.behind(message)
         else:
-            kernel.at(kernel.now_us + DELAYS_US[option], message)
+            kernel.agenda.at(kernel.now_us + DELAYS_US[option], message)
 
     def send_break(self, message: Message, reason: str) -> None:
         """Let the caller know that the connection ended."""
@@ -246,5 +253,3 @@ MOVE_WEIGHT = 0.25
 def damaged(data: bytes) -> bytes:
     """Return *data* with its last byte gone: no reader can take it for whole."""
     return data[:-1]
-
-

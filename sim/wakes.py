@@ -4,9 +4,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ..actors import INCARNATION, ProgramRun
+from .agenda import Event
 from .choices import Option, Site
 from .faults import Subject
-from .kernel import ACTOR, Event, Kernel
+from .kernel import ACTOR, Kernel
 from .trio_order import runner
 from .trio_tasks import is_scheduled, steps
 
@@ -72,7 +73,7 @@ class Wakes:
         first: Any = None
         for task in ours:
             if choose(self._site(task)) is not None:
-                kernel.behind(Wake(kernel, task))
+                kernel.agenda.behind(Wake(kernel, task))
             elif first is None:
                 first = task
             else:
@@ -81,7 +82,7 @@ class Wakes:
         if first is not None:
             others.append(first)
         if queue:
-            kernel.push(queue)
+            kernel.agenda.push(queue)
         batch[:] = others
 
     def put_behind(self, batch: list[Any]) -> None:
@@ -89,7 +90,7 @@ class Wakes:
         kernel = self._world.kernel
         for task in batch:
             if actor_of(task) is not None:
-                kernel.behind(Wake(kernel, task))
+                kernel.agenda.behind(Wake(kernel, task))
         batch[:] = [task for task in batch if actor_of(task) is None]
 
     def _site(self, task: Any) -> Site:
