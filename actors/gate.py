@@ -92,7 +92,8 @@ class InputGate:
         *action* tells whoever awaits the section, before any other event (IG-11).
         """
         section.ended = True
-        self.top = living(section.parent)
+        # A section begun in it that still runs keeps the gate.
+        self.top = living(self.top)
         self._ends.append((section.parent, action))
         if not self._busy:
             self._busy = True
