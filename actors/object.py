@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar
 
 import attrs
@@ -129,10 +129,3 @@ class DurableObject(Context):
 def has_alarm_handler(cls: type[DurableObject]) -> bool:
     """Whether *cls* has an alarm handler of its own."""
     return cls.alarm is not DurableObject.alarm
-
-
-def at_utc(wall_us: int) -> datetime:
-    """Return *wall_us*, microseconds since 1970 UTC, as an aware time."""
-    return datetime.fromtimestamp(wall_us // 1_000_000, UTC).replace(
-        microsecond=wall_us % 1_000_000
-    )

@@ -134,8 +134,10 @@ class Storage:
         try:
             value = work()
         except BaseException:
-            self._layers.pop(layer, keep=False)
+            if self._incarnation.alive:
+                self._layers.pop(layer, keep=False)
             raise
+        self._incarnation.check()
         if self._layers.pop(layer, keep=True):
             self._incarnation.wrote(confirmed=True)
         return value

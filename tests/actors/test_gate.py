@@ -144,6 +144,26 @@ def test_sections_begun_together_run_in_order_and_before_events() -> None:
     assert door.entered[-2:] == ["told-two", "event-2"]
 
 
+def test_a_section_that_outlives_the_outer_one_keeps_the_gate() -> None:
+    """Whoever awaits the outer one, and everybody else, enters when both are over."""
+    door = Door()
+    outer = door.begin("outer")
+    door.gate.turn_ended()
+    inner = door.begin("inner", outer)
+    door.gate.turn_ended()
+    door.enter("event")
+    door.end("outer told", outer)
+    door.gate.turn_ended()
+    assert door.entered == ["outer", "inner"]
+    assert door.gate.is_blocked()
+    door.end("inner told", inner)
+    for _ in range(4):
+        door.gate.turn_ended()
+
+    assert door.entered == ["outer", "inner", "outer told", "inner told", "event"]
+    assert not door.gate.is_blocked()
+
+
 def test_a_nested_section_holds_the_outer_one_too() -> None:
     """Events of the outer section wait until the inner one has ended."""
     door = Door()

@@ -83,6 +83,17 @@ class Sectioned(DurableObject):
 
         await self.storage.transaction(work)
 
+    async def swallow_in_block(self) -> None:
+        """The same in a section."""
+
+        async def work() -> None:
+            try:
+                self.abort("stop")
+            except BaseException:
+                self.log.append("swallowed")
+
+        await self.block_concurrency_while(work)
+
     async def empty_transaction(self) -> str:
         """One in which nothing is written."""
 
@@ -155,13 +166,15 @@ def test_an_abort_in_a_transaction_stores_nothing() -> None:
     tell(story)
 
 
-def test_a_dead_transaction_that_goes_on_has_no_effect() -> None:
+def test_a_dead_section_that_goes_on_has_no_effect() -> None:
     """Its end is nobody's end any more."""
 
     async def story(world: World) -> None:
         client = world.client("a")
         with pytest.raises(ObjectReset, match="stop"):
             await client.get(Sectioned, "s").swallow_and_go_on()
+        with pytest.raises(ObjectReset, match="stop"):
+            await client.get(Sectioned, "s").swallow_in_block()
         assert await client.get(Sectioned, "s").noted() == []
 
     tell(story)

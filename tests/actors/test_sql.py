@@ -1,12 +1,14 @@
 """SQL data of an object: one commit with its keys, transactions, what is refused."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from durasim.actors import (
     DurableObject,
+    IncarnationGone,
     ObjectReset,
     Rows,
     SqlFailed,
@@ -76,13 +78,18 @@ class Accounts(DurableObject, sql=True):
         except ValueError as error:
             return str(error)
 
-    async def transfer_sync(self, name: str, *, fails: bool) -> None:
+    async def transfer_sync(self, name: str, how: str = "commit") -> None:
         """The same without waiting."""
 
         def work() -> None:
             self.storage.sql.exec("INSERT INTO account VALUES (?, 0)", name)
-            if fails:
+            if how == "raise":
                 raise ValueError("on purpose")
+            if how == "abort":
+                self.abort("stop")
+            if how == "abort and go on":
+                with suppress(IncarnationGone):
+                    self.abort("stop")
 
         try:
             self.storage.transaction_sync(work)
@@ -211,11 +218,24 @@ def test_a_synchronous_transaction_is_part_of_the_turn() -> None:
     async def work(world: World) -> None:
         client = world.client("a")
         stub = client.get(Accounts, "x")
-        await stub.transfer_sync("ann", fails=False)
-        await stub.transfer_sync("bob", fails=True)
+        await stub.transfer_sync("ann")
+        await stub.transfer_sync("bob", "raise")
         with pytest.raises(ObjectReset):
             await stub.abort_after("zoe")
         assert names(await client.get(Accounts, "x").all()) == ["ann"]
+
+    with_accounts(work)
+
+
+@pytest.mark.parametrize("how", ["abort", "abort and go on"])
+def test_an_abort_in_a_synchronous_transaction_stores_nothing(how: str) -> None:
+    """TX-7: also if the code swallows it and returns."""
+
+    async def work(world: World) -> None:
+        client = world.client("a")
+        with pytest.raises(ObjectReset, match="stop"):
+            await client.get(Accounts, "x").transfer_sync("ann", how)
+        assert await client.get(Accounts, "x").all() == []
 
     with_accounts(work)
 
