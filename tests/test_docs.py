@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .tidy import ROOT, named
+from .tidy import LAYERS, ROOT, named
 from .transcript import Command, fences, mismatches, steps
 
 DOCUMENTS = sorted(
@@ -55,6 +55,16 @@ def test_links_lead_to_files(path: Path) -> None:
     inner = [link for link in links if "://" not in link]
 
     assert [link for link in inner if not (path.parent / link).exists()] == []
+
+
+@each_document
+def test_named_files_exist(path: Path) -> None:
+    """A file of the repository in backticks is one; `X` stands for whatever the reader adds."""
+    folders = "|".join((*LAYERS, "tests", "examples", "docs"))
+    shown = re.findall(rf"`((?:{folders})/[\w/.-]+\.\w+)`", path.read_text())
+    named_here = [name for name in shown if not re.search(r"[/_]X\.", name)]
+
+    assert [name for name in named_here if not (ROOT / name).exists()] == []
 
 
 @each_document
