@@ -34,7 +34,7 @@ from .limits import (
 )
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects, ObjectsLike
-from .pending import Owner, Pending, Race
+from .pending import Owner, Pending, Waiter
 from .ports import (
     Clock,
     Commit,
@@ -53,7 +53,7 @@ from .ports import (
 )
 from .program import Program, ProgramEnd, ProgramRun
 from .ready import Ready
-from .request import AlarmEnd
+from .request import AlarmEnd, MethodCall, Request
 from .sql import Rows, Sql
 from .storage import Storage, Transaction, instant, microseconds
 from .worker import Route, WebRequest, WebResponse, Worker, WorkerRun
@@ -85,6 +85,7 @@ __all__ = [
     "Incarnation",
     "IncarnationGone",
     "InputGate",
+    "MethodCall",
     "MethodNotFound",
     "ObjectReset",
     "ObjectStore",
@@ -100,9 +101,9 @@ __all__ = [
     "Program",
     "ProgramEnd",
     "ProgramRun",
-    "Race",
     "Ready",
     "RemoteError",
+    "Request",
     "Route",
     "Rows",
     "RunRouteError",
@@ -121,6 +122,7 @@ __all__ = [
     "TransactionOver",
     "Transport",
     "Turns",
+    "Waiter",
     "WebRequest",
     "WebResponse",
     "Worker",

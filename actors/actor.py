@@ -14,7 +14,7 @@ from ..wire import Address, IncarnationGone
 from .calls import Calls
 from .gate import Section
 from .objects import Objects
-from .pending import Sleep
+from .pending import Pending, Sleep
 from .ports import Ports
 from .storage import instant
 
@@ -66,6 +66,9 @@ class Actor:
         """Let something out: at once, where nothing is written."""
         self.check()
         action(*arguments)
+
+    def waits(self, pending: Pending) -> None:
+        """A task of this actor begins to wait. Nothing follows where nobody queues behind it."""
 
     def touch(self) -> None:
         """Have the end of the current turn noticed."""

@@ -20,6 +20,7 @@ from ..wire import (
 )
 from .pending import Owner, Pending
 from .ports import Clock, Timer, Transport
+from .request import REQUEST, Request
 
 __all__ = ["Call", "Calls", "Stub"]
 
@@ -180,6 +181,14 @@ class Calls:
         call = self.pending.pop(number, None)
         if call is not None and self.owner.alive:
             call.settle(None, OutcomeUnknown(f"{call.address}: {reason}"))
+
+    def awaited_by(self, request: Request) -> list[Call]:
+        """Return the calls that *request* waits for, by any of its tasks, in the order made."""
+        return [
+            call
+            for call in self.pending.values()
+            if any(task.context.get(REQUEST) is request for task in call.waiting_tasks())
+        ]
 
     def close(self) -> None:
         """The caller is gone: nobody waits any more."""

@@ -27,14 +27,16 @@ from ..wire import (
     record_of,
 )
 from .actor import Actor
+from .calls import Call
 from .fleeting import FleetingStore
 from .gate import SCOPE, InputGate, Section
 from .layers import Layers
 from .mailbox import Mailbox
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .output import OutputGate
+from .pending import Pending
 from .ports import Commit, Origin, Ports, SqlStore, Timer
-from .request import AlarmEnd, AlarmRun, MethodCall, Request
+from .request import REQUEST, AlarmEnd, AlarmRun, MethodCall, Request
 from .sections import Sections
 from .storage import Storage, Transaction
 
@@ -49,9 +51,10 @@ class Incarnation(Actor):
     """A running object. Made by a host, which starts `run` as a task."""
 
     __slots__ = (
-        "_constructed", "_context", "_dirty", "_gate", "_layers", "_mailbox", "_numbers",
-        "_nursery", "_object", "_on_alarm", "_on_end", "_out", "_sections", "_serial", "_touched",
-        "active_at", "address", "cls", "eviction", "requests", "storage", "store",
+        "_constructed", "_context", "_dirty", "_gate", "_layers", "_numbers",
+        "_nursery", "_object", "_on_alarm", "_on_end", "_on_wait", "_out", "_sections", "_serial",
+        "_touched", "_waiting", "active_at", "address", "cls", "eviction", "mailbox", "requests",
+        "storage", "store",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +65,7 @@ class Incarnation(Actor):
         ports: Ports,
         on_end: "Callable[[Incarnation, ErrorRecord | None], None]",
         on_alarm: Callable[[Address, int | None], None],
+        on_wait: "Callable[[Incarnation, Request], None]",
     ) -> None:
         super().__init__(str(address), number, ports)
         self.cls = cls
@@ -73,12 +77,14 @@ class Incarnation(Actor):
         self.storage = Storage(self, self._layers)
         self._on_end = on_end
         self._on_alarm = on_alarm
+        self._on_wait = on_wait
+        self._waiting: list[Request] = []
         self.active_at = ports.clock.time()
         self.eviction: Timer | None = None
         self._gate = InputGate(self.touch)
         self._out = OutputGate()
         self._serial = cls.delivery == "serial"
-        self._mailbox = Mailbox(self._gate)
+        self.mailbox = Mailbox(self._gate)
         self._sections = Sections(self, self._gate, self._layers)
         self._numbers = 0
         self._constructed = False
@@ -126,12 +132,13 @@ class Incarnation(Actor):
         assert self._context is not None
         while True:
             self.touch()
-            await self._handle(await self._mailbox.take(self._context))
+            await self._handle(await self.mailbox.take(self._context))
 
     async def _handle(self, request: Request) -> None:
         probe = self.ports.probe
         probe.event("begin", self.name, self.number, request.label, request.number)
         value, error = None, None
+        REQUEST.set(request)
         try:
             value = await request.invoke(self._object)
         except Exception as raised:
@@ -164,6 +171,12 @@ class Incarnation(Actor):
         self._numbers += 1
         self._admit(MethodCall(self._numbers, envelope, origin))
 
+    def refuse(self, request: MethodCall, error: ErrorRecord) -> None:
+        """Answer *request*, which is queued, with *error*: nothing of it ran."""
+        self.mailbox.withdraw(request)
+        del self.requests[request.number]
+        request.refuse(error)
+
     def ring(self, info: AlarmInfo, end: Callable[[AlarmEnd], None]) -> None:
         """Run the alarm handler; *end* is told once how that went."""
         self._numbers += 1
@@ -181,7 +194,7 @@ class Incarnation(Actor):
     def _admit(self, request: Request) -> None:
         self.requests[request.number] = request
         if self._serial:
-            self._mailbox.put(request)
+            self.mailbox.put(request)
         else:
             self._gate.enter(None, partial(self._start, request))
 
@@ -243,10 +256,14 @@ class Incarnation(Actor):
         if self._dirty and self.alive:
             self._dirty = False
             self._commit()
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for request in waiting:
+                self._on_wait(self, request)
         if self.alive:
             self._gate.turn_ended()
             if self._serial:
-                self._mailbox.hand_over()
+                self.mailbox.hand_over()
 
     def _commit(self) -> None:
         out = self._out
@@ -266,6 +283,13 @@ class Incarnation(Actor):
             self._out.confirm(commit.number)
         else:
             self.reset(error)
+
+    def waits(self, pending: Pending) -> None:
+        """A task begins to wait; for whom, is looked at when its turn has ended."""
+        request = REQUEST.get()
+        if request is not None and isinstance(pending, Call):
+            self._waiting.append(request)
+            self.touch()
 
     def synced(self) -> Awaitable[None]:
         """Return what waits until all writes so far are durable."""
@@ -348,10 +372,6 @@ class Incarnation(Actor):
         self._close("evict")
         self._on_end(self, None)
 
-    def is_engaged(self) -> bool:
-        """Whether a request that arrives now has to wait for what runs (serial delivery)."""
-        return self._serial and self._constructed and not self._mailbox.is_idle
-
     def is_idle(self) -> bool:
         """Whether nothing is in progress and nothing is left running."""
         return (
@@ -362,14 +382,6 @@ class Incarnation(Actor):
             and self._out.is_clear()
             and not self._dirty
             and (self._nursery is None or not self._nursery.child_tasks)
-        )
-
-    def unbound(self) -> frozenset[tuple[str, int]]:
-        """The stubs with an unanswered call that have not learned yet whom they are bound to."""
-        return frozenset(
-            (request.envelope.caller, request.envelope.stub)
-            for request in self.requests.values()
-            if isinstance(request, MethodCall) and not request.envelope.incarnation
         )
 
     def _unanswered(self) -> list[Request]:

@@ -13,19 +13,19 @@ __all__ = ["Mailbox"]
 
 
 class Mailbox:
-    """What a serial object has still to do. The next request enters when the last has ended."""
+    """What a serial object has still to do. The next request enters when the last has ended.
 
-    __slots__ = ("_gate", "_idle", "_requests")
+    Attributes:
+        running: what all that is queued waits for; None while nothing runs.
+    """
+
+    __slots__ = ("_gate", "_idle", "_requests", "running")
 
     def __init__(self, gate: InputGate) -> None:
         self._gate = gate
         self._requests: deque[Request] = deque()
         self._idle: trio.lowlevel.Task | None = None
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the resident task waits for a request."""
-        return self._idle is not None
+        self.running: Request | None = None
 
     def put(self, request: Request) -> None:
         """Queue *request*, and hand it over at once if the object is free."""
@@ -37,6 +37,14 @@ class Mailbox:
         if self._idle is not None and self._requests:
             self._gate.enter(None, self._wake)
 
+    def is_queued(self, request: Request) -> bool:
+        """Whether *request* has not been begun."""
+        return request in self._requests
+
+    def withdraw(self, request: Request) -> None:
+        """Take *request*, which is queued, out of the queue."""
+        self._requests.remove(request)
+
     async def take(self, context: Context) -> Request:
         """Wait for the next request: it begins a turn of its own.
 
@@ -44,6 +52,7 @@ class Mailbox:
         """
         task = trio.lowlevel.current_task()
         task.context = context.copy()
+        self.running = None
         self._idle = task
         request: Request = await trio.lowlevel.wait_task_rescheduled(_abort)
         return request
@@ -53,7 +62,8 @@ class Mailbox:
         if task is None or not self._requests:
             return False
         self._idle = None
-        trio.lowlevel.reschedule(task, outcome.Value(self._requests.popleft()))
+        self.running = request = self._requests.popleft()
+        trio.lowlevel.reschedule(task, outcome.Value(request))
         return True
 
 

@@ -1,6 +1,6 @@
 """A value that will be there: the one way in which an object's code waits for an event."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
 import trio
@@ -8,7 +8,10 @@ import trio
 from .gate import SCOPE, Section
 from .ports import Timer
 
-__all__ = ["Owner", "Pending", "Race", "Sleep"]
+__all__ = ["Owner", "Pending", "Sleep", "Waiter"]
+
+Waiter = trio.lowlevel.Task | Callable[[], None]
+"""Who waits for an outcome: a task, or whatever is to be called when it is there."""
 
 
 class Owner(Protocol):
@@ -32,6 +35,10 @@ class Owner(Protocol):
         """Pass the input gate as an event begun in *scope*."""
         ...
 
+    def waits(self, pending: "Pending") -> None:
+        """Note that the current task begins to wait for *pending*."""
+        ...
+
 
 class Pending:
     """One outcome to come. Awaiting it waits, passes the input gate, and gives value or error.
@@ -47,12 +54,13 @@ class Pending:
         self._done = False
         self._value: Any = None
         self._error: BaseException | None = None
-        self._waiters: list[trio.lowlevel.Task | Race] | None = None
+        self._waiters: list[Waiter] | None = None
 
     def __await__(self) -> Generator[Any, Any, Any]:
         if not self._done:
             task = trio.lowlevel.current_task()
             waiters = self.join(task)
+            self._owner.waits(self)
 
             def abort(_raise: object) -> trio.lowlevel.Abort:
                 waiters.remove(task)
@@ -64,7 +72,7 @@ class Pending:
             raise self._error.with_traceback(None)
         return self._value
 
-    def join(self, waiter: "trio.lowlevel.Task | Race") -> "list[trio.lowlevel.Task | Race]":
+    def join(self, waiter: Waiter) -> list[Waiter]:
         """Wake *waiter* when the outcome is there; returns the list that it stands in."""
         waiters = self._waiters
         if waiters is None:
@@ -73,10 +81,10 @@ class Pending:
             waiters.append(waiter)
         return waiters
 
-    def leave(self, race: "Race") -> None:
-        """Do not wake *race* any more."""
-        if self._waiters is not None:
-            self._waiters.remove(race)
+    def leave(self, waiter: Waiter) -> None:
+        """Do not wake *waiter*, which stands in the list, any more."""
+        assert self._waiters is not None
+        self._waiters.remove(waiter)
 
     @property
     def done(self) -> bool:
@@ -86,6 +94,11 @@ class Pending:
     def is_awaited(self) -> bool:
         """Whether a task waits for it."""
         return bool(self._waiters)
+
+    def waiting_tasks(self) -> list[trio.lowlevel.Task]:
+        """Return the tasks that wait for it."""
+        waiters = self._waiters or ()
+        return [waiter for waiter in waiters if isinstance(waiter, trio.lowlevel.Task)]
 
     def settle(self, value: Any, error: BaseException | None) -> None:
         """Keep the outcome; it becomes visible when the owner's input gate lets it in."""
@@ -105,10 +118,10 @@ class Pending:
             return False
         self._waiters = None
         for waiter in waiters:
-            if isinstance(waiter, Race):
-                waiter.won(self)
-            else:
+            if isinstance(waiter, trio.lowlevel.Task):
                 trio.lowlevel.reschedule(waiter)
+            else:
+                waiter()
         return True
 
 
@@ -125,47 +138,3 @@ class Sleep(Pending):
         finally:
             # A sleeper that was cancelled leaves nothing behind that would move the time.
             self.timer.cancel()
-
-
-class Race:
-    """Waiting for whichever of several outcomes comes first, in one step of the task that waits.
-
-    Await it once. It gives nothing: look which of `runners` is done. `stop` ends the waiting early.
-    """
-
-    __slots__ = ("_task", "runners")
-
-    def __init__(self, runners: Sequence[Pending]) -> None:
-        self.runners = runners
-        """Whose outcomes are waited for."""
-        self._task: trio.lowlevel.Task | None = None
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        if any(runner.done for runner in self.runners):
-            return
-        self._task = trio.lowlevel.current_task()
-        for runner in self.runners:
-            runner.join(self)
-
-        def abort(_raise: object) -> trio.lowlevel.Abort:
-            self._leave(None)
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()  # noqa: ASYNC105
-
-    def stop(self) -> None:
-        """Wake the task that waits, if there is one."""
-        self.won(None)
-
-    def won(self, winner: Pending | None) -> None:
-        """*winner*'s outcome is there."""
-        task = self._task
-        if task is not None:
-            self._leave(winner)
-            trio.lowlevel.reschedule(task)
-
-    def _leave(self, winner: Pending | None) -> None:
-        self._task = None
-        for runner in self.runners:
-            if runner is not winner:
-                runner.leave(self)

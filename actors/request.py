@@ -1,6 +1,7 @@
 """What an incarnation is asked to do: a call of a method, or a run of the alarm handler."""
 
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, Literal, Protocol
 
 from ..wire import (
@@ -15,7 +16,7 @@ from ..wire import (
 from .object import AlarmInfo, DurableObject
 from .ports import Origin
 
-__all__ = ["AlarmEnd", "AlarmRun", "MethodCall", "Request"]
+__all__ = ["REQUEST", "AlarmEnd", "AlarmRun", "MethodCall", "Request"]
 
 AlarmEnd = Literal["done", "failed", "reset", "dropped", "gone"]
 """How a run of an alarm handler ended: it returned and is durable; it raised; the object was reset;
@@ -47,6 +48,10 @@ class Request(Protocol):
     def broken(self, reason: str) -> None:
         """The incarnation died without a word."""
         ...
+
+
+REQUEST: ContextVar[Request | None] = ContextVar("request", default=None)
+"""What the current task works on; None for work that a request has left over."""
 
 
 class MethodCall:
@@ -96,6 +101,10 @@ class MethodCall:
         """Reply with the reset."""
         del retry_alarm
         self.origin.respond(encode_reply(Reply(self.envelope.id, incarnation, None, error)))
+
+    def refuse(self, error: ErrorRecord) -> None:
+        """Reply that nothing ran: the stub is not bound to any incarnation by that."""
+        self.origin.respond(encode_reply(Reply(self.envelope.id, 0, None, error)))
 
     def broken(self, reason: str) -> None:
         """Let the caller know that no reply will come."""

@@ -8,6 +8,7 @@ from .gate import InputGate, Section
 from .layers import Layers
 from .limits import SECTION_S_MAX
 from .pending import Pending
+from .request import REQUEST
 from .storage import Transaction
 
 if TYPE_CHECKING:
@@ -42,9 +43,15 @@ class Sections:
     def _begin(self, body: Callable[[Section, Pending], Awaitable[None]]) -> Pending:
         pending = Pending(self._incarnation)
         section = Section(pending.scope)
+        request = REQUEST.get()
+
+        async def run() -> None:
+            # Whatever waits for that request waits for its sections as well.
+            REQUEST.set(request)
+            await body(section, pending)
 
         def begin() -> bool:
-            self._incarnation.spawn(section, body, section, pending)
+            self._incarnation.spawn(section, run)
             return True
 
         self._gate.begin(section, begin)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..actors import Calls, Clock, Objects, Section, Transport
+from ..actors import Calls, Clock, Objects, Pending, Section, Transport
 
 
 class Client:
@@ -29,3 +29,6 @@ class Client:
         """Let the event in now: there is no input gate."""
         del scope
         action()
+
+    def waits(self, pending: Pending) -> None:
+        """Nobody can queue behind a client."""

@@ -19,8 +19,10 @@ from ..actors import (
     AlarmInfo,
     DurableObject,
     Incarnation,
+    MethodCall,
     Origin,
     Ports,
+    Request,
     Worker,
     WorkerRun,
 )
@@ -165,12 +167,15 @@ class Host:
             except Exception as error:
                 self._refuse(envelope, origin, record_of(error))
                 return
-        elif incarnation.is_engaged():
-            cycle = wait_cycle(incarnation, envelope.caller, self._find)
-            if cycle is not None:
-                self._refuse(envelope, origin, record_of(cycle))
-                return
         incarnation.receive(envelope, origin)
+        if incarnation.calls.pending and incarnation.mailbox.running is not None:
+            self._break_cycles(incarnation, incarnation.mailbox.running)
+
+    def _break_cycles(self, incarnation: Incarnation, request: Request) -> None:
+        cycle = wait_cycle(incarnation, request, self._find)
+        while cycle is not None:
+            cycle.callee.refuse(cycle.refused, record_of(cycle.deadlock))
+            cycle = wait_cycle(incarnation, request, self._find)
 
     def _serve(self, cls: type[Worker], envelope: Envelope, origin: Origin) -> None:
         self._requests += 1
@@ -206,8 +211,9 @@ class Host:
         if cls is None:
             raise UnknownClass(address.kind)
         incarnation = Incarnation(
-            cls, address, self._number(address), self.ports, self._ended, self.alarms.changed
-        )
+            cls, address, self._number(address), self.ports, self._ended, self.alarms.changed,
+            self._break_cycles,
+        )  # fmt: skip
         self.incarnations[address] = incarnation
         self._spawn(incarnation, incarnation.run)
         self._look_later(incarnation)
@@ -269,7 +275,7 @@ class Host:
             self._replaced.pop((incarnation.address, incarnation.number), None)
         if reset is not None:
             self.resets += 1
-            self._broken[incarnation.address] = (incarnation.number, reset, incarnation.unbound())
+            self._broken[incarnation.address] = (incarnation.number, reset, _unbound(incarnation))
 
     def _look_later(self, incarnation: Incarnation) -> None:
         clock = self.ports.clock
@@ -301,3 +307,12 @@ def _was_bound(envelope: Envelope, number: int, stubs: frozenset[tuple[str, int]
     if envelope.incarnation:
         return envelope.incarnation <= number
     return (envelope.caller, envelope.stub) in stubs
+
+
+def _unbound(incarnation: Incarnation) -> frozenset[tuple[str, int]]:
+    """The stubs with an unanswered call that have not learned yet whom they are bound to."""
+    return frozenset(
+        (request.envelope.caller, request.envelope.stub)
+        for request in incarnation.requests.values()
+        if isinstance(request, MethodCall) and not request.envelope.incarnation
+    )

@@ -1,37 +1,93 @@
-"""Who waits for whom: a cycle of objects that can never go on is reported, not hung.
+"""Who waits for whom: a cycle of requests that can never go on is reported, not hung.
 
-A serial object takes the next request when the one before has ended. If the one before waits, by
-way of other such objects, for the very caller whose request would now be queued, none of them can
-ever go on.
+A request waits for the calls that its code awaits, and in the mailbox of a serial object for the
+request that runs there. Left-over work keeps nobody waiting, and a call that nobody awaits keeps
+nobody from going on. A cycle is closed by awaiting or by queueing; it has a queued request in it,
+of which nothing has run: that one is refused.
+
+Not seen: cycles by way of a worker, a program or a critical section of a gated object; deadlines
+end those.
 """
 
+from collections import deque
 from collections.abc import Callable
 
-from ..actors import Address, Incarnation
+import attrs
+
+from ..actors import Address, Incarnation, MethodCall, Request
 from ..wire import Deadlock
 
-__all__ = ["wait_cycle"]
+__all__ = ["Cycle", "wait_cycle"]
+
+
+@attrs.frozen(eq=False)
+class Cycle:
+    """A deadlock, and the request to refuse for it: *refused* is queued at *callee*."""
+
+    callee: Incarnation
+    refused: MethodCall
+    deadlock: Deadlock
+
+
+@attrs.frozen(eq=False)
+class Wait:
+    """*request*, at *incarnation*, is waited for: because of *asked*, by whoever is *before*."""
+
+    incarnation: Incarnation
+    request: Request
+    asked: MethodCall | None = None
+    before: "Wait | None" = None
 
 
 def wait_cycle(
-    start: Incarnation, caller: str, find: Callable[[Address], Incarnation | None]
-) -> Deadlock | None:
-    """Return the deadlock that queueing a request of *caller* at *start* would close, if any."""
-    path = [(start, iter(start.awaited()))]
-    seen = {start.address}
-    while path:
-        address = next(path[-1][1], None)
-        if address is None:
-            path.pop()
-            continue
-        if str(address) == caller:
-            names = [*(str(node.address) for node, _ in path), caller]
-            if names[0] != caller:
-                names.insert(0, caller)
-            return Deadlock(tuple(names))
-        incarnation = find(address)
-        if incarnation is None or address in seen or not incarnation.is_engaged():
-            continue
-        seen.add(address)
-        path.append((incarnation, iter(incarnation.awaited())))
+    start: Incarnation, request: Request, find: Callable[[Address], Incarnation | None]
+) -> Cycle | None:
+    """Return a cycle of waiting through *request*, which runs at *start*, if there is one.
+
+    Args:
+        start: where *request* runs.
+        request: that has begun to wait, or has got somebody to wait for it.
+        find: the live incarnation of an object.
+    """
+    first = Wait(start, request)
+    waits = deque([first])
+    seen = {request}
+    while waits:
+        wait = waits.popleft()
+        for call in wait.incarnation.calls.awaited_by(wait.request):
+            callee = find(call.address)
+            asked = None if callee is None else _request_of(callee, wait.incarnation.name, call.id)
+            if callee is None or asked is None:
+                continue  # It is under way, or answered.
+            ahead = callee.mailbox.running if callee.mailbox.is_queued(asked) else asked
+            if ahead is request:
+                return _cycle(Wait(callee, ahead, asked, wait))
+            if ahead is not None and ahead not in seen:
+                seen.add(ahead)
+                waits.append(Wait(callee, ahead, asked, wait))
     return None
+
+
+def _request_of(callee: Incarnation, caller: str, number: int) -> MethodCall | None:
+    for request in callee.requests.values():
+        if isinstance(request, MethodCall):
+            envelope = request.envelope
+            if envelope.id == number and envelope.caller == caller:
+                return request
+    return None
+
+
+def _cycle(last: Wait) -> Cycle:
+    # Calls alone make a tree: somewhere on the way around a request is queued.
+    around: list[Wait] = []
+    wait: Wait | None = last
+    while wait is not None and wait.asked is not None:
+        around.append(wait)
+        wait = wait.before
+    around.reverse()
+    place = max(n for n, each in enumerate(around) if each.asked is not each.request)
+    refused = around[place]
+    assert refused.asked is not None
+    names = [str(each.incarnation.address) for each in (*around[place:], *around[:place])]
+    deadlock = Deadlock((refused.asked.envelope.caller, *names))
+    return Cycle(refused.incarnation, refused.asked, deadlock)

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import attrs
 import trio
 
-from ...actors import DurableObject, Objects, Race, microseconds
+from ...actors import DurableObject, Objects, microseconds
 from .faults import as_raised
 from .promises import Jobs, Promise, Thrown
+from .race import Race
 from .record import Run
 from .values import Value
 
