@@ -7,6 +7,7 @@ import pytest
 from durasim.actors import Clock, Entropy, Store
 
 from .arms import CLOCKS, ENTROPIES, LINES, STORES, Arm, Line
+from .places import PLACES, Embedded, Simulated
 
 
 @pytest.fixture(params=sorted(STORES))
@@ -31,3 +32,9 @@ def entropies(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Entropy]:
 def lines(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Line]:
     """A transport with a far end."""
     return LINES[request.param](tmp_path)
+
+
+@pytest.fixture(params=sorted(PLACES))
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Embedded | Simulated:
+    """A place for whole objects."""
+    return PLACES[request.param](tmp_path)
