@@ -100,7 +100,7 @@ def test_statements_that_begin_or_end_a_transaction_are_refused(statement: str) 
         ("SELECT 1; SELECT 2", (), "one statement at a time"),
         ("SELECT ?", (1, 2), "number of bindings"),
         ("SELECT ?", (2**70,), "too large"),
-        ("SELECT ?", ({},), "type"),
+        ("SELECT ?", (object(),), "type"),
     ],
 )
 def test_what_fails_says_why(statement: str, bindings: tuple[object, ...], message: str) -> None:
