@@ -14,6 +14,7 @@ from ..wire import (
 from .actor import INCARNATION, Actor, is_unwinding
 from .calls import Call, Calls, Stub
 from .context import Context
+from .database import Query, SharedDatabase
 from .errors import (
     ConstraintsViolated,
     DatabaseFailed,
@@ -39,11 +40,13 @@ from .ports import (
     Clock,
     Commit,
     Database,
+    DatabaseLink,
     Entropy,
     ObjectStore,
     Origin,
     Ports,
     Probe,
+    Queried,
     SqlSession,
     SqlStore,
     Store,
@@ -54,7 +57,9 @@ from .ports import (
 from .program import Program, ProgramEnd, ProgramRun
 from .ready import Ready
 from .request import AlarmEnd, MethodCall, Request
-from .sql import Rows, Sql
+from .rows import Rows
+from .sql import Sql
+from .statements import QueryRows, SqlValue, Statement, batch_label
 from .storage import Storage, Transaction, instant, microseconds
 from .worker import Route, WebRequest, WebResponse, Worker, WorkerRun
 
@@ -79,6 +84,7 @@ __all__ = [
     "Context",
     "Database",
     "DatabaseFailed",
+    "DatabaseLink",
     "Deadlock",
     "DurableObject",
     "Entropy",
@@ -101,6 +107,9 @@ __all__ = [
     "Program",
     "ProgramEnd",
     "ProgramRun",
+    "Queried",
+    "Query",
+    "QueryRows",
     "Ready",
     "RemoteError",
     "Request",
@@ -108,10 +117,13 @@ __all__ = [
     "Rows",
     "RunRouteError",
     "Section",
+    "SharedDatabase",
     "Sql",
     "SqlFailed",
     "SqlSession",
     "SqlStore",
+    "SqlValue",
+    "Statement",
     "Storage",
     "StorageFailed",
     "Store",
@@ -127,6 +139,7 @@ __all__ = [
     "WebResponse",
     "Worker",
     "WorkerRun",
+    "batch_label",
     "has_alarm_handler",
     "instant",
     "is_unwinding",

@@ -12,6 +12,7 @@ import trio
 
 from ..wire import Address, IncarnationGone
 from .calls import Calls
+from .database import SharedDatabase
 from .gate import Section
 from .objects import Objects
 from .pending import Pending, Sleep
@@ -77,6 +78,11 @@ class Actor:
 
     def end_turn(self) -> None:
         """The turn is over."""
+
+    @property
+    def database(self) -> SharedDatabase:
+        """The shared database, as this life reaches it."""
+        return SharedDatabase(self, self.name, self.ports.database)
 
     def now(self) -> datetime:
         """Return the wall clock of its host."""

@@ -8,12 +8,13 @@ from uuid import UUID
 if TYPE_CHECKING:
     from .actor import Actor
     from .objects import Objects
+    from .ports import Database
 
 __all__ = ["Context"]
 
 
 class Context:
-    """Stubs, clock, chance and `env`: the whole of what an actor sees of the world."""
+    """Stubs, database, clock, chance and `env`: the whole of what an actor sees of the world."""
 
     _actor: "Actor"
 
@@ -21,6 +22,11 @@ class Context:
     def objects(self) -> "Objects":
         """Stubs of objects and workers."""
         return self._actor.objects
+
+    @property
+    def database(self) -> "Database":
+        """The SQL database that everybody shares; a query is an event, as a call is."""
+        return self._actor.database
 
     @property
     def env(self) -> Mapping[str, object]:

@@ -37,7 +37,21 @@ class TransactionOver(Exception):
 
 
 class DatabaseFailed(Exception):
-    """The shared database could not be asked, or did not answer. The cause is chained."""
+    """The shared database could not be asked, refused, or did not answer. The cause is chained.
+
+    Attributes:
+        nothing_ran: True if it is certain that nothing was written: the same may be sent again.
+            False if nobody can tell; reading may.
+    """
+
+    def __init__(self, reason: str, *, nothing_ran: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.nothing_ran = nothing_ran
+
+    def __str__(self) -> str:
+        fact = "nothing ran" if self.nothing_ran else "nobody can tell whether it ran"
+        return f"{self.reason}; {fact}"
 
 
 class SqlFailed(Exception):

@@ -117,7 +117,7 @@ class Incarnation(Actor):
         target._actor = self
         self.ports.probe.event("start", self.name, self.number)
         try:
-            target.__init__()
+            target.__init__()  # type: ignore[misc]
         except Exception as error:
             self.reset(error)
         except IncarnationGone:

@@ -4,12 +4,13 @@ The embedded host meets them with SQLite, the real clock and the operating syste
 simulated world meets them with choices. Nothing in `actors/` can tell which.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 
 from ..wire import ABSENT, Absent, Address, Envelope
+from .statements import QueryRows, SqlValue, Statement
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -161,18 +162,39 @@ class Store(Protocol):
 class Database(Protocol):
     """One SQL database shared by everybody, reached over a hop that can fail."""
 
-    async def execute(self, sql: str, *parameters: object) -> list[tuple[object, ...]]:
-        """Run one statement in a transaction of its own and return its rows.
+    def execute(self, sql: str, *parameters: SqlValue) -> Awaitable[QueryRows]:
+        """Send one statement now, to run in a transaction of its own; await what it gave.
 
         Raises:
-            DatabaseFailed: with the cause chained; whether it ran is not known unless it says so.
+            DatabaseFailed: when awaited; says whether nothing ran. The cause is chained.
+            TypeError, ValueError: a parameter cannot be stored as it is. Nothing was sent.
         """
         ...
 
-    async def batch(
-        self, statements: Iterable[tuple[str, tuple[object, ...]]]
-    ) -> list[list[tuple[object, ...]]]:
-        """Run all statements as one transaction and return the rows of each."""
+    def batch(
+        self, statements: Iterable[tuple[str, Sequence[SqlValue]]]
+    ) -> Awaitable[list[QueryRows]]:
+        """Send statements with their parameters now, to run as one transaction, all or none.
+
+        Raises:
+            DatabaseFailed: as `execute`.
+            TypeError, ValueError: as `execute`, or there is no statement.
+        """
+        ...
+
+
+Queried = Callable[[list[QueryRows] | None, Exception | None], None]
+"""Told once what each statement of a query gave, or why there is nothing to tell."""
+
+
+class DatabaseLink(Protocol):
+    """The way from one host to the shared database."""
+
+    def submit(self, caller: str, statements: tuple[Statement, ...], done: Queried) -> None:
+        """Run *statements* as one transaction and call *done*, now or later, outside of any task.
+
+        Nobody promises that it arrives, nor that the answer does; *done* is called all the same.
+        """
         ...
 
 
@@ -229,6 +251,7 @@ class Ports:
         version: of the code that it runs, in envelopes and traces.
         met: told each class that a stub is asked for, so that whoever runs it can know it.
         env: what the host gives to all that run on it.
+        database: the way to the shared database; None if the host has none.
     """
 
     clock: Clock
@@ -240,3 +263,4 @@ class Ports:
     version: str = ""
     met: Callable[[Any], None] | None = None
     env: Mapping[str, object] = attrs.field(factory=dict[str, object])
+    database: DatabaseLink | None = None

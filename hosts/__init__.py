@@ -4,6 +4,7 @@ from .alarms import Alarms
 from .client import Client
 from .clock import RealClock
 from .counters import Counters, HostStatistics
+from .database import SqliteDatabase
 from .embedded import EmbeddedHost
 from .entropy import SystemEntropy
 from .errors import (
@@ -26,6 +27,7 @@ from .inspect import InspectedKey, InspectedObject, Inspection, inspect_file
 from .loopback import Loopback
 from .sockets import RemoteHost, connect, serve
 from .sqlite import SqliteStore, StoreStatistics
+from .transactions import Transactions
 from .turns import StepTurns
 from .waits import wait_cycle
 
@@ -54,11 +56,13 @@ __all__ = [
     "RealClock",
     "RemoteHost",
     "SqlUnavailable",
+    "SqliteDatabase",
     "SqliteStore",
     "StepTurns",
     "StoreError",
     "StoreStatistics",
     "SystemEntropy",
+    "Transactions",
     "connect",
     "inspect_file",
     "serve",

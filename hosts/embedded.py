@@ -1,18 +1,19 @@
 """Durable objects inside your own program: real time, real bytes, one SQLite file."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, cast
 
 import trio
 
-from ..actors import CALL_DEADLINE_S, DurableObject, Origin, Ports, Worker
+from ..actors import CALL_DEADLINE_S, DurableObject, Origin, Ports, SharedDatabase, Worker
 from ..wire import HostClosed, Reply, WireError, decode_envelope, encode_reply, record_of
 from .client import Client
 from .clock import RealClock
 from .counters import Counters, HostStatistics
+from .database import SqliteDatabase
 from .entropy import SystemEntropy
 from .errors import HostCrashed, SqlUnavailable, StoreError
 from .host import Host
@@ -51,6 +52,7 @@ class EmbeddedHost:
         *,
         classes: Iterable[type[DurableObject | Worker]] = (),
         env: Mapping[str, object] | None = None,
+        database: Path | str | None = None,
         version: str = "",
         eviction_s: float = EVICTION_S,
         grace_s: float = GRACE_S,
@@ -62,6 +64,8 @@ class EmbeddedHost:
             classes: those that may be needed before the first `get` of them: their alarms ring, and
                 requests from outside reach them.
             env: what every object finds as `self.env`.
+            database: path of the SQLite file that everybody shares as `self.database`, made if it
+                does not exist; None for no such database.
             version: of the code, told to whoever is called.
             eviction_s: seconds without activity after which an object leaves memory.
             grace_s: seconds that requests in progress get when the host closes.
@@ -76,6 +80,8 @@ class EmbeddedHost:
         self._scope: trio.CancelScope | None = None
         self._running: AbstractAsyncContextManager[None] | None = None
         self._store: SqliteStore | None = None
+        self._database_path = None if database is None else Path(database)
+        self._database: SqliteDatabase | None = None
         self._eviction_s = eviction_s
         self._env: Mapping[str, object] = {} if env is None else dict(env)
         self._version = version
@@ -149,6 +155,16 @@ class EmbeddedHost:
         self._check()
         self._learn(cls)
         return self._client.objects.worker(cls, deadline_s=deadline_s)
+
+    @property
+    def database(self) -> SharedDatabase:
+        """The shared database, as the program around the host reaches it.
+
+        Raises:
+            HostClosed: the host is not open.
+        """
+        self._check()
+        return SharedDatabase(self._client, self._client.calls.name, self._database)
 
     def _check(self) -> None:
         if not self._accepts:
@@ -225,10 +241,15 @@ class EmbeddedHost:
     @asynccontextmanager
     async def _run(self) -> AsyncGenerator[None]:
         try:
-            self._store = store = SqliteStore(self.path, crashed=self._crash)
-            turns = StepTurns(self._crash)
-            try:
+            async with AsyncExitStack() as files:
+                self._store = store = SqliteStore(self.path, crashed=self._crash)
+                files.push_async_callback(store.close)
+                if self._database_path is not None:
+                    self._database = SqliteDatabase(self._database_path, crashed=self._crash)
+                    files.push_async_callback(self._database.close)
+                turns = StepTurns(self._crash)
                 trio.lowlevel.add_instrument(turns)
+                files.callback(trio.lowlevel.remove_instrument, turns)
                 async with trio.open_nursery() as nursery:
                     self._scope = nursery.cancel_scope
                     self._host = host = self._make(store, turns)
@@ -238,9 +259,6 @@ class EmbeddedHost:
                     yield
                     await self._drain(host)
                     nursery.cancel_scope.cancel()
-            finally:
-                trio.lowlevel.remove_instrument(turns)
-                await store.close()
         except BaseExceptionGroup as group:
             raise self._told(group) from group
         if self._error is not None:
@@ -257,6 +275,7 @@ class EmbeddedHost:
             version=self._version,
             met=self._meet,
             env=self._env,
+            database=self._database,
         )
         host = Host(self.path.name, ports, self._classes.values(), eviction_s=self._eviction_s)
         self._loopback.receiver = host

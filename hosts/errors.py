@@ -62,6 +62,8 @@ _MEANINGS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_IOERR: (HostFileFailed, "the operating system failed"),
 }
 
+FILE_CODES = frozenset(_MEANINGS)
+"""The codes that speak of the file; the others speak of a statement."""
 
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What the `sqlite3` module raises; the latter when damaged text stands in SQLite's own message."""

@@ -249,6 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{command}: {error.format_message()}")
     except Unprintable as error:
         complain(f"durasim: {error}")
+    except OSError as error:
+        complain(f"durasim: {error}")
     except (KeyboardInterrupt, click.Abort):
         complain("durasim: interrupted")
         return INTERRUPTED

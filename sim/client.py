@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, TypeVar
 
-from ..actors import CALL_DEADLINE_S, INCARNATION, Address, DurableObject, Worker
+from ..actors import CALL_DEADLINE_S, INCARNATION, Address, DurableObject, SharedDatabase, Worker
 from ..hosts import Client
 from ..wire import IncarnationGone
 from .machine import HostClock
@@ -62,6 +62,11 @@ class WorldClient:
     def awaited(self) -> list[Address]:
         """Whose replies it waits for."""
         return [call.address for call in self._client.calls.pending.values() if call.is_awaited()]
+
+    @property
+    def database(self) -> SharedDatabase:
+        """The shared database, over the hop that everybody has to it."""
+        return SharedDatabase(self._client, self.name, self._world.database)
 
     def get(self, cls: type[T], name: str, *, deadline_s: float = CALL_DEADLINE_S) -> T:
         """Return a stub of the object *name* of *cls*, as `EmbeddedHost.get`."""

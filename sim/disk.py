@@ -83,6 +83,16 @@ class Stored:
             self.alarm = commit.alarm
         return tuple(changes)
 
+    def view(self, generation: int) -> "Stored":
+        """Return what its machine sees in its *generation*: slow commits as if they were done."""
+        if not self.slow:
+            return self
+        view = self.copy()
+        for each in self.slow:
+            if each.generation == generation:
+                view.apply(each.commit)
+        return view
+
     def copy(self) -> "Stored":
         """Return an independent copy."""
         other = Stored()
@@ -134,7 +144,7 @@ class DiskObject:
         if self._machine.reads_fail or self._epoch != stored.epoch:
             self._before_read()
         if stored.slow:
-            stored = self._view()
+            stored = stored.view(self._machine.generation)
         value: bytes | None = stored.keys.get(key)
         return value
 
@@ -143,13 +153,13 @@ class DiskObject:
     ) -> Iterable[tuple[str, bytes]]:
         """Read a range."""
         self._before_read()
-        keys = self._view().keys
+        keys = self._stored.view(self._machine.generation).keys
         for key in list(keys.irange(start, end, (True, False), reverse=reverse)):
             yield key, keys[key]
 
     def alarm(self) -> int | None:
         """Read the alarm."""
-        return self._view().alarm
+        return self._stored.view(self._machine.generation).alarm
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -212,16 +222,6 @@ class DiskObject:
             changes,
             "same" if alarm is ABSENT else alarm,
         )
-
-    def _view(self) -> Stored:
-        slow = self._stored.slow
-        if not slow:
-            return self._stored
-        view = self._stored.copy()
-        for each in slow:
-            if each.generation == self._machine.generation:
-                view.apply(each.commit)
-        return view
 
     def _before_read(self) -> None:
         if self._epoch != self._stored.epoch:
@@ -291,6 +291,6 @@ class DiskStore:
     def alarms(self) -> Iterable[tuple[Address, int]]:
         """Yield the stored alarms of the objects that live on this machine."""
         for address in sorted(self._disk.objects):
-            alarm = self._disk.objects[address].alarm
+            alarm = self._disk.objects[address].view(self._machine.generation).alarm
             if alarm is not None and self._machine.world.place(address) is self._machine:
                 yield address, alarm

@@ -15,7 +15,7 @@ from .output import Output
 from .progress import progress_bar
 from .refusal import FAILED, HELD, INTERRUPTED, Refused, refusing
 from .replay import ReplayFile, UnwritableReplay, replay as run_replay, write_replay
-from .report import TAIL_STEPS, Told, tell, what_happened
+from .report import tell, told_of, what_happened
 from .run import RunResult
 from .scenario import Scenario
 from .simulate import simulate
@@ -82,7 +82,7 @@ def show_run(
         output.raw(for_documents(diagram, steps_max=None))
     aside = output.aside if mermaid else output
     if trace:
-        aside.lines(drawn(result, aside.width, steps_max=None))
+        aside.lines(what_happened(result, width=aside.width, steps_max=None))
         aside.say()
     for failure in result.failures:
         aside.say(*tell(told_of(result, failure, command=again)))
@@ -96,26 +96,6 @@ def show_run(
             f"wall {result.wall_seconds:.3f} s"
         ),
         Text(f"  digest {result.digest}"),
-    )
-
-
-def drawn(result: RunResult, width: int, *, steps_max: int | None) -> list[Text]:
-    """Draw the chart of a run."""
-    return what_happened(
-        result.rows, result.deviations, result.failures, width=width, steps_max=steps_max
-    )
-
-
-def told_of(result: RunResult, failure: Failure, *, command: str | None) -> Told:
-    """Return what there is to tell about one failure of a run."""
-    return Told(
-        scenario=result.scenario.name,
-        property=failure.property,
-        message=failure.message,
-        sentences=[each.sentence for each in result.deviations],
-        seed=result.seed,
-        parameters=result.parameters,
-        command=command,
     )
 
 
@@ -237,17 +217,16 @@ def exploration_document(
 def show_exploration(output: Output, exploration: Exploration, files: Sequence[str | None]) -> None:
     """Tell the failures, what struck, and what was reached."""
     for number, (found, file) in enumerate(zip(exploration.found, files, strict=True)):
-        told = told_of(found.result, Failure(found.property, found.message), command=None)
-        told = attrs.evolve(
-            told,
-            seed=found.seed,
+        told = told_of(
+            found.result,
+            Failure(found.property, found.message),
             shrunk_from=found.shrunk_from,
             command=None if file is None else f"durasim replay {shlex.quote(file)}",
         )
         output.say(*tell(told))
         output.say()
         if number == 0:
-            output.lines(drawn(found.result, output.width, steps_max=TAIL_STEPS))
+            output.lines(what_happened(found.result, width=output.width))
             output.say()
     for failure in exploration.unreached:
         output.say(Text(visible(f"✗ {failure.property}: {failure.message}"), style="bold red"))

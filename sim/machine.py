@@ -160,6 +160,7 @@ class Machine:
             version=f"v{self.version + 1}",
             met=world.learn,
             env=world.env,
+            database=world.database,
         )
         classes: Classes = (*self.versions[self.version], *self.extra)
         return Host(self.name, ports, classes, numbers=world.number, find=world.incarnation)

@@ -83,7 +83,8 @@ class OrdinaryLog:
 
 def is_loss(kind: str, option: str) -> bool:
     """Whether that is a lost reply or a crash: something ran, and its caller cannot know."""
-    return (kind == "reply" and option == "lost") or option.startswith("crash")
+    lost = ("reply", "lost"), ("query", "answer lost")
+    return (kind, option) in lost or option.startswith("crash")
 
 
 def steps(orders: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -97,7 +98,7 @@ def steps(orders: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     before = ""
     for name in orders:
         kind, _, subject = split_name(name)
-        if kind == "request":
+        if kind in ("request", "query"):
             actor = subject.rpartition(" by ")[2]
             if actor != before or "/" in actor:
                 of.setdefault(actor, []).append(name)

@@ -17,7 +17,7 @@ __all__ = ["Property", "always", "at_rest", "eventually", "sometimes"]
 S = TypeVar("S")
 When = Literal["always", "sometimes", "eventually", "at_rest"]
 
-EFFECTS = ("commit", "effect")
+EFFECTS = ("commit", "effect", "queried")
 """After these kinds of events an `always` of a plain function is asked."""
 
 
@@ -69,7 +69,7 @@ class FunctionProperty(Property[None]):
 
 
 def always(check: Callable[["World"], Any]) -> FunctionProperty:
-    """Make a property of *check*: it must hold after every commit and external effect."""
+    """Make a property of *check*: it must hold after every commit, query and external effect."""
     return FunctionProperty(check, "always")
 
 

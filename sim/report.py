@@ -3,19 +3,18 @@
 The command line and the pytest plugin print the same lines.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 from rich.text import Text
 
 from .chart import chart
-from .choices import Deviation
 from .diagram import diagram_of
-from .trace import Row
+from .run import RunResult
 from .wording import visible
 from .world import Failure
 
-__all__ = ["Told", "tell", "what_happened"]
+__all__ = ["Told", "tell", "told_of", "what_happened"]
 
 TAIL_STEPS = 40
 """Steps of the chart below a failure."""
@@ -50,7 +49,7 @@ def tell(told: Told) -> list[Text]:
     """Tell a failure: the property, what was seen, the numbered deviations, how to see it again."""
     lines = [
         Text(visible(f"✗ {told.scenario}: {told.property} does not hold"), style="bold red"),
-        Text(visible(f"  {told.message}")),
+        *(Text(visible(f"  {line}")) for line in told.message.splitlines()),
         Text(),
     ]
     if told.sentences:
@@ -76,13 +75,29 @@ def _origin(told: Told) -> str:
     return ", ".join(words)
 
 
-def what_happened(
-    rows: Iterable[Row],
-    deviations: Iterable[Deviation],
-    failures: Iterable[Failure],
+def told_of(
+    result: RunResult,
+    failure: Failure,
     *,
-    width: int,
-    steps_max: int | None = TAIL_STEPS,
+    shrunk_from: int | None = None,
+    command: str | None = None,
+) -> Told:
+    """Return what there is to tell about one failure of a run."""
+    return Told(
+        scenario=result.scenario.name,
+        property=failure.property,
+        message=failure.message,
+        sentences=[each.sentence for each in result.deviations],
+        seed=result.seed,
+        parameters=result.parameters,
+        shrunk_from=shrunk_from,
+        command=command,
+    )
+
+
+def what_happened(
+    result: RunResult, *, width: int, steps_max: int | None = TAIL_STEPS
 ) -> list[Text]:
     """Draw the chart of a run."""
-    return chart(diagram_of(rows, deviations, failures), width=width, steps_max=steps_max)
+    diagram = diagram_of(result.rows, result.deviations, result.failures)
+    return chart(diagram, width=width, steps_max=steps_max)

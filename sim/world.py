@@ -22,6 +22,7 @@ from ..hosts import Host
 from ..wire import IncarnationGone
 from .choices import Choices, Option, Site
 from .client import WorldClient, refuse_dead
+from .database import WorldDatabase
 from .disk import Disk
 from .errors import describe
 from .faults import Fault, Subject, options_at
@@ -79,6 +80,7 @@ class World:
         self.disk = Disk()
         self.entropy = StreamEntropy(seed)
         self.network = Network(self)
+        self.database = WorldDatabase(self)
         self.ledger = Ledger(self.trace)
         self.env: dict[str, object] = {"ledger": self.ledger, **(env or {})}
         self.machines: dict[str, Machine] = {}
@@ -333,6 +335,7 @@ class World:
                     self._close()
         finally:
             self._nursery = None
+            self.database.close()
 
     def _close(self) -> None:
         # From here on everybody is dead, and nothing that happens is part of the run.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trio
 
-from durasim.actors import DurableObject
+from durasim.actors import DatabaseFailed, DurableObject
 from durasim.sim import Job, Recorded, World, run_once, scenario
 from durasim.sim.choices import Option
 from durasim.sim.faults import KINDS, Fault, Subject, options_at
@@ -52,20 +52,25 @@ def first_cells(text: str, head: str) -> list[str]:
     return found
 
 
+EXAMPLES = {
+    "request": Subject("request", "Counter", "cart", "increment", "alice"),
+    "reply": Subject("reply", "Counter", "cart", "increment", "alice"),
+    "commit": Subject("commit", "Counter", "cart", "increment"),
+    "await": Subject("await", "Counter", "cart", "increment"),
+    "clock": Subject("clock", "host"),
+    "program": Subject("program", "Deploy"),
+    "query": Subject("query", "claims", method="UPDATE", caller="Router"),
+}
+"""What a fault strikes in its sentence, by kind of site; elsewhere it is just an object."""
+
+
 def options_of(kind: type[Fault]) -> list[tuple[str, Option]]:
     """Return what *kind* can do, at which kind of site, told of an example."""
-    found: list[tuple[str, Option]] = []
-    for site in kind.kinds:
-        host = site in ("clock", "program")
-        subject = Subject(
-            kind=site,
-            cls=("host" if site == "clock" else "Deploy") if host else "Counter",
-            name="" if host else "cart",
-            method="increment" if site in ("request", "reply", "commit", "await") else "",
-            caller="alice" if site in ("request", "reply") else "",
-        )
-        found += [(site, option) for option in options_at((kind(),), subject)]
-    return found
+    return [
+        (site, option)
+        for site in kind.kinds
+        for option in options_at((kind(),), EXAMPLES.get(site) or Subject(site, "Counter", "cart"))
+    ]
 
 
 def table_of_faults() -> str:
@@ -137,7 +142,45 @@ def table_of_outcomes() -> str:
     return "\n".join(rows)
 
 
-TABLES = {"faults": table_of_faults, "outcomes": table_of_outcomes}
+def asked_under(fault: Fault, option: str) -> tuple[str, int, float]:
+    """Return what one query that *fault* strikes comes to: outcome, stored total, seconds."""
+    outcomes: list[tuple[str, float]] = []
+    totals: list[int] = []
+
+    @scenario(faults=(fault,))
+    async def one_query(world: World) -> None:
+        world.database.prepare(
+            "CREATE TABLE counts (total INTEGER)", "INSERT INTO counts VALUES (0)"
+        )
+        try:
+            given = await world.client("alice").database.execute("UPDATE counts SET total = 1")
+        except DatabaseFailed as error:
+            fact = "nothing ran" if error.nothing_ran else "nobody can tell"
+            outcomes.append((f"`DatabaseFailed`, {fact}", world.now_s))
+        else:
+            outcomes.append((f"{given.changes} row changed", world.now_s))
+        totals.append(int(str(world.database.look("SELECT total FROM counts").one()[0])))
+
+    deviation = ("query 1 of UPDATE counts by alice", option)
+    result = run_once(Job(scenario=one_query, seed=0, source=Recorded([deviation])))
+    assert len(result.deviations) == 1, (fault, deviation)
+    return outcomes[0][0], totals[0], outcomes[0][1]
+
+
+def table_of_queries() -> str:
+    """Return the table of what a query comes to, of every fault that can meet one."""
+    rows = ["| fault | option | who asked has | after | stored |", "|---|---|---|---|---|"]
+    for kind in KINDS:
+        first = f"| `{kind.__name__}` "
+        for site, option in options_of(kind):
+            if site == "query":
+                outcome, total, after = asked_under(kind(), option.name)
+                rows.append(f"{first}| `{option.name}` | {outcome} | {after:g} s | {total} |")
+                first = "| "
+    return "\n".join(rows)
+
+
+TABLES = {"faults": table_of_faults, "outcomes": table_of_outcomes, "queries": table_of_queries}
 
 
 def with_tables(text: str) -> str:
