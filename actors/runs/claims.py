@@ -72,7 +72,7 @@ async def begin_idempotent_start(
     reserved = await store.reserve(request, mint)
     row = reserved.reservation
     if reserved.created and row.is_untouched:
-        claimed = await _claim(store, row)
+        claimed = await store.claim(row.key, row.run_id)
         if claimed is not None:
             return Decision("start", claimed)
         row = await _read_again(store, row)
@@ -95,7 +95,7 @@ async def _resolve(
     if row.state == "reserved":
         if await surface.live(row):
             raise IdempotentStartPendingError(row.run_id, row.updated_at)
-        claimed = await _claim(store, row)
+        claimed = await store.claim(row.key, row.run_id)
         if claimed is not None:
             return Decision("start", claimed)
         row = await _read_again(store, row)
@@ -108,13 +108,6 @@ async def _resolve(
     if row.state == "reserved" or await surface.live(row):
         raise IdempotentStartPendingError(row.run_id, row.updated_at)
     raise IdempotentStartUnresolvableError(row.run_id)
-
-
-async def _claim(store: StartReservations, row: Reservation) -> Reservation | None:
-    """Claim *row*; returns it as it is claimed, or None if somebody else was faster."""
-    if not await store.claim(row.key, row.run_id):
-        return None
-    return await _read_again(store, row)
 
 
 async def _read_again(store: StartReservations, row: Reservation) -> Reservation:

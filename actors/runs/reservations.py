@@ -72,7 +72,7 @@ STAMP: Final = "updated_at = MAX(?, updated_at + 1)"
 """Stamps grow with every change, whatever the clocks say: a stamp names one state of one row."""
 CLAIM: Final = (
     f"UPDATE {TABLE} SET state = 'started', {STAMP} "
-    "WHERE key = ? AND run_id = ? AND state = 'reserved'"
+    f"WHERE key = ? AND run_id = ? AND state = 'reserved' RETURNING {COLUMNS}"
 )
 RELEASE: Final = (
     f"UPDATE {TABLE} SET state = 'reserved', {STAMP} "
@@ -225,9 +225,13 @@ class StartReservations:
         created = inserted.changes == 1 and reservation.run_id == candidate
         return Reserved(reservation, created)
 
-    async def claim(self, key: str, run_id: str) -> bool:
-        """`reserved` -> `started`; returns whether this call did it."""
-        return await self._changed(CLAIM, self._now_ms(), key, run_id)
+    async def claim(self, key: str, run_id: str) -> Reservation | None:
+        """`reserved` -> `started`; returns the row as this very call claimed it, or None.
+
+        Only this answer establishes a claim: whoever lost it has none.
+        """
+        claimed = await self._write(CLAIM, self._now_ms(), key, run_id)
+        return None if claimed is None or not claimed.rows else parse(claimed.rows[0])
 
     async def release(self, key: str, run_id: str) -> bool:
         """`started` -> `reserved`; returns whether this call did it."""
