@@ -1,0 +1,154 @@
+"""The tick: once in a while, start what the schedules owe.
+
+A claimed fire is spent: the schedule has moved on. So the fence is asked before anything is
+claimed, once in a pass (cases 32, 1.10). A fence that closes in the middle of a pass refuses the
+start; that fire is deferred, and a later pass starts the same run, or finds it started.
+"""
+
+from collections.abc import Callable
+from typing import Final, Literal, Protocol
+
+import attrs
+
+from .claims import Log
+from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
+from .fence import FenceWiring
+from .gates import pass_gate
+from .schedules import Fire, Schedule, Schedules
+from .tables import TablesUnreadableError
+
+__all__ = ["FireSurface", "ScheduleTick", "Tally"]
+
+FIRES_MAX: Final = 100
+"""Fires in one pass: the next pass takes the rest."""
+
+INDETERMINATE: Final = "dispatch-indeterminate"
+
+
+class FireSurface(Protocol):
+    """How a fire's run is started, and how one finds out whether it was."""
+
+    async def start(self, fire: Fire) -> None:
+        """Start the run of *fire*, as its owner; any error may mean that it runs all the same."""
+        ...
+
+    async def exists(self, fire: Fire) -> bool:
+        """Return whether there is a run of that id.
+
+        Raises:
+            Exception: nobody answers.
+        """
+        ...
+
+
+@attrs.frozen
+class Tally:
+    """What one pass did, in fires."""
+
+    due: int = 0
+    claimed: int = 0
+    started: int = 0
+    deferred: int = 0
+    failed: int = 0
+
+
+class ScheduleTick:
+    """One pass after another over the schedules of a deployment."""
+
+    def __init__(
+        self,
+        schedules: Schedules,
+        surface: FireSurface,
+        fence: FenceWiring,
+        mint: Callable[[], str],
+        log: Log,
+    ) -> None:
+        """Start what *schedules* owe by *surface*; *mint* names the runs."""
+        self._schedules = schedules
+        self._surface = surface
+        self._fence: FenceWiring = fence
+        self._mint = mint
+        self._log = log
+
+    async def tick(self) -> Tally:
+        """Do one pass. Never raises for the fence, the database or a start: a later pass goes on."""
+        if not await self._is_admitted():
+            return Tally()
+        try:
+            left = await self._schedules.unsettled(FIRES_MAX)
+            due = await self._schedules.due(FIRES_MAX)
+        except TablesUnreadableError as error:
+            self._log("schedule-tick-unreadable", {"error": str(error)})
+            return Tally()
+        ends = [await self._settle(fire) for fire in left]
+        claimed = 0
+        for each in due:
+            fire = await self._claim(each)
+            if fire is not None:
+                claimed += 1
+                ends.append(await self._dispatch(fire))
+        return Tally(
+            len(due), claimed, ends.count("started"), ends.count("deferred"), ends.count("failed")
+        )
+
+    async def _is_admitted(self) -> bool:
+        try:
+            await pass_gate(self._fence, "schedule-tick")
+        except ExecutionFencedError:
+            return False
+        except ExecutionFenceUnreadableError as error:
+            self._log("schedule-tick-fence-error", {"error": str(error)})
+            return False
+        return True
+
+    async def _claim(self, due: Schedule) -> Fire | None:
+        try:
+            return await self._schedules.claim(due, self._mint())
+        except TablesUnreadableError as error:
+            # If the claim landed, the next pass finds the fire unsettled.
+            self._log("schedule-tick-claim-failed", {"scheduleId": due.id, "error": str(error)})
+            return None
+
+    async def _settle(self, fire: Fire) -> str:
+        """Find a fire started, or start it: under the same run id, so that it runs once."""
+        try:
+            if await self._surface.exists(fire):
+                return await self._mark(fire, "started")
+        except Exception as error:
+            return await self._mark(fire, "deferred", INDETERMINATE, error)
+        return await self._dispatch(fire)
+
+    async def _dispatch(self, fire: Fire) -> str:
+        try:
+            await self._surface.start(fire)
+        except Exception as error:
+            if is_definite(error):
+                return await self._mark(fire, "failed", str(error), error)
+            return await self._mark(fire, "deferred", INDETERMINATE, error)
+        return await self._mark(fire, "started")
+
+    async def _mark(
+        self,
+        fire: Fire,
+        state: Literal["started", "deferred", "failed"],
+        reason: str | None = None,
+        error: Exception | None = None,
+    ) -> str:
+        about = {"scheduleId": fire.schedule_id, "runId": fire.run_id}
+        if error is not None:
+            self._log(f"schedule-fire-{state}", {**about, "error": str(error)})
+        try:
+            await self._schedules.mark(fire, state, reason)
+        except TablesUnreadableError as failure:
+            self._log("schedule-tick-mark-failed", {**about, "error": str(failure)})
+        return state
+
+
+def is_definite(error: Exception) -> bool:
+    """Whether a start that ended like this did not begin, and never will.
+
+    A conflict may be the very run, started by an earlier try; every other refusal of the request
+    itself would come again.
+    """
+    status = getattr(error, "status", None)
+    return type(status) is int and 400 <= status < 500 and status != 409
