@@ -10,10 +10,9 @@ from typing import Final, Literal, Protocol
 
 import attrs
 
-from .claims import Log
-from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from .fence import FenceWiring
-from .gates import pass_gate
+from .gates import may_pass
+from .reservations import Log
 from .schedules import Fire, Schedule, Schedules
 from .tables import TablesUnreadableError
 
@@ -71,8 +70,8 @@ class ScheduleTick:
         self._log = log
 
     async def tick(self) -> Tally:
-        """Do one pass. Never raises for the fence, the database or a start: a later pass goes on."""
-        if not await self._is_admitted():
+        """Do one pass. Never raises for the fence, the database or a start."""
+        if not await may_pass(self._fence, "schedule-tick", self._log):
             return Tally()
         try:
             left = await self._schedules.unsettled(FIRES_MAX)
@@ -90,16 +89,6 @@ class ScheduleTick:
         return Tally(
             len(due), claimed, ends.count("started"), ends.count("deferred"), ends.count("failed")
         )
-
-    async def _is_admitted(self) -> bool:
-        try:
-            await pass_gate(self._fence, "schedule-tick")
-        except ExecutionFencedError:
-            return False
-        except ExecutionFenceUnreadableError as error:
-            self._log("schedule-tick-fence-error", {"error": str(error)})
-            return False
-        return True
 
     async def _claim(self, due: Schedule) -> Fire | None:
         try:
