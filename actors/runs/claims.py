@@ -4,7 +4,7 @@ Source: spec/run-claims.md 2.5 and 2.7, with the right outcomes of its cases 9, 
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, Protocol
 
 import attrs
 
@@ -15,13 +15,14 @@ from .errors import (
     StartReservationUnreadableError,
 )
 from .fence import FenceWiring
-from .refusal import is_execution_fence_refusal
-from .reservations import Reservation, StartRequest, StartReservations
+from .reservations import Log, Reservation, Reserved, StartRequest, StartReservations
 
-__all__ = ["Decision", "Log", "StartSurface", "begin_idempotent_start", "rollback_fenced_start"]
+__all__ = ["Decision", "KeyedStart", "Probe", "StartSurface", "TakeBack", "begin_idempotent_start"]
 
-Log = Callable[[str, dict[str, Any]], None]
-"""Told what went wrong beside an answer, by type and fields."""
+Probe = Callable[[Reservation], Awaitable[bool]]
+TakeBack = Callable[[Reservation, Probe], Awaitable[bool]]
+"""How a design gets a claim back that never began: told the row and how to seal it; returns whether
+the row is `reserved` again."""
 
 
 class StartSurface(Protocol):
@@ -33,6 +34,17 @@ class StartSurface(Protocol):
 
     async def live(self, reservation: Reservation) -> bool:
         """Return whether the run executes right now.
+
+        Raises:
+            StartReservationUnreadableError: nobody answers clearly; the row is left alone.
+        """
+        ...
+
+    async def seal(self, reservation: Reservation) -> bool:
+        """Refuse this claim for good where its run lives: it is not live and never began.
+
+        Returns:
+            Whether it is refused from now on, durably: a start that comes later executes nothing.
 
         Raises:
             StartReservationUnreadableError: nobody answers clearly; the row is left alone.
@@ -55,13 +67,68 @@ class Decision:
     result: Any = None
 
 
+@attrs.frozen(kw_only=True)
+class KeyedStart:
+    """What decides a keyed start.
+
+    Attributes:
+        take_back: the way of the wired design to get a claim back that never began.
+    """
+
+    store: StartReservations
+    surface: StartSurface
+    fence: FenceWiring
+    take_back: TakeBack
+    log: Log
+
+    async def resolve(self, row: Reservation) -> Decision:
+        """Decide about a row that somebody else may have touched."""
+        replayed = await self._replay(row)
+        if replayed is not None:
+            return replayed
+        if row.state == "reserved":
+            started = await self._claim_again(row)
+            if started is not None:
+                return started
+            row = await read_again(self.store, row)
+            replayed = await self._replay(row)
+            if replayed is not None:
+                return replayed
+        if row.state == "terminal":
+            raise IdempotentStartAlreadySettledError(row.run_id)
+        if row.state == "reserved" or await self.surface.live(row):
+            raise IdempotentStartPendingError(row.run_id, row.updated_at)
+        return await self._left_nothing(row)
+
+    async def _left_nothing(self, row: Reservation) -> Decision:
+        # It may have ended between the two questions: what it left is there before it is not live.
+        replayed = await self._replay(row)
+        if replayed is not None:
+            return replayed
+        if await self.take_back(row, self.surface.seal):
+            claimed = await self.store.claim(row.key, row.run_id)
+            if claimed is None:
+                raise IdempotentStartPendingError(row.run_id, row.updated_at)
+            return started(claimed, self.log)
+        raise IdempotentStartUnresolvableError(row.run_id)
+
+    async def _claim_again(self, row: Reservation) -> Decision | None:
+        """Claim a row that is `reserved`, unless what was refused is still on its way out."""
+        if await self.surface.live(row):
+            raise IdempotentStartPendingError(row.run_id, row.updated_at)
+        claimed = await self.store.claim(row.key, row.run_id)
+        return None if claimed is None else started(claimed, self.log)
+
+    async def _replay(self, row: Reservation) -> Decision | None:
+        result = await self.surface.persisted(row)
+        if result is None:
+            return None
+        await bind_proof_again(self.fence, row, self.log)
+        return Decision("replay", row, result)
+
+
 async def begin_idempotent_start(
-    store: StartReservations,
-    request: StartRequest,
-    mint: Callable[[], str],
-    surface: StartSurface,
-    fence: FenceWiring,
-    log: Log,
+    start: KeyedStart, request: StartRequest, mint: Callable[[], str]
 ) -> Decision:
     """Reserve the key and decide.
 
@@ -69,55 +136,44 @@ async def begin_idempotent_start(
         DoStatusError: as `StartReservations.reserve`; or the run is pending, settled, or left
             nothing. Nothing was started by this call.
     """
+    store = start.store
     reserved = await store.reserve(request, mint)
     row = reserved.reservation
-    if reserved.created and row.is_untouched:
+    if may_skip_replay(reserved):
         claimed = await store.claim(row.key, row.run_id)
         if claimed is not None:
-            return Decision("start", claimed)
-        row = await _read_again(store, row)
-    return await _resolve(store, row, surface, fence, log)
+            return started(claimed, start.log)
+        row = await read_again(store, row)
+    return await start.resolve(row)
 
 
-async def _resolve(
-    store: StartReservations,
-    row: Reservation,
-    surface: StartSurface,
-    fence: FenceWiring,
-    log: Log,
-) -> Decision:
-    result = await surface.persisted(row)
-    if result is not None:
-        await _bind_proof_again(fence, row, log)
-        return Decision("replay", row, result)
-    if row.state == "terminal":
-        raise IdempotentStartAlreadySettledError(row.run_id)
-    if row.state == "reserved":
-        if await surface.live(row):
-            raise IdempotentStartPendingError(row.run_id, row.updated_at)
-        claimed = await store.claim(row.key, row.run_id)
-        if claimed is not None:
-            return Decision("start", claimed)
-        row = await _read_again(store, row)
-        result = await surface.persisted(row)
-        if result is not None:
-            await _bind_proof_again(fence, row, log)
-            return Decision("replay", row, result)
-        if row.state == "terminal":
-            raise IdempotentStartAlreadySettledError(row.run_id)
-    if row.state == "reserved" or await surface.live(row):
-        raise IdempotentStartPendingError(row.run_id, row.updated_at)
-    raise IdempotentStartUnresolvableError(row.run_id)
+def may_skip_replay(reserved: Reserved) -> bool:
+    """Whether this call made the row and nobody has touched it, so that there can be no run."""
+    return reserved.created and reserved.reservation.is_untouched
 
 
-async def _read_again(store: StartReservations, row: Reservation) -> Reservation:
+def started(claimed: Reservation, log: Log) -> Decision:
+    """Decide to start the run of the row just claimed."""
+    log(
+        "start-decided",
+        {"key": claimed.key, "runId": claimed.run_id, "stamp": claimed.updated_at},
+    )
+    return Decision("start", claimed)
+
+
+async def read_again(store: StartReservations, row: Reservation) -> Reservation:
+    """Return the row as it is now.
+
+    Raises:
+        StartReservationUnreadableError: it is not there any more, or means another run.
+    """
     now = await store.read(row.key)
     if now is None or now.run_id != row.run_id:
         raise StartReservationUnreadableError("the start reservation has become another one")
     return now
 
 
-async def _bind_proof_again(fence: FenceWiring, row: Reservation, log: Log) -> None:
+async def bind_proof_again(fence: FenceWiring, row: Reservation, log: Log) -> None:
     """Let the proof run of a lost binding go on; the fence's own compare-and-set guards it."""
     if fence == "none":
         return
@@ -128,22 +184,3 @@ async def _bind_proof_again(fence: FenceWiring, row: Reservation, log: Log) -> N
             "start-reservation-proof-rebind-failed",
             {"key": row.key, "runId": row.run_id, "error": str(error)},
         )
-
-
-async def rollback_fenced_start(
-    release: Callable[[], Awaitable[bool]], key: str, run_id: str, error: Exception, log: Log
-) -> NoReturn:
-    """Give a claim back if the fence refused its start, and raise the same error in any case.
-
-    Raises:
-        Exception: *error*, the object itself, whether the release landed, failed or changed nothing.
-    """
-    if is_execution_fence_refusal(error):
-        try:
-            await release()
-        except Exception as failure:
-            log(
-                "start-reservation-rollback-failed",
-                {"key": key, "runId": run_id, "error": str(failure)},
-            )
-    raise error

@@ -1,7 +1,7 @@
 """Every refusal of the runs system, with its status and its reason.
 
-All derive from `DoStatusError`, so that they cross the wire as status, message and reason and arrive
-as `RunRouteError`. Source: spec/run-claims.md 1.11 and 2.4.
+All derive from `DoStatusError`: they cross the wire as status, message and reason and arrive as
+`RunRouteError`. Source: spec/run-claims.md 1.11 and 2.4.
 """
 
 from typing import Any
@@ -37,7 +37,9 @@ class ExecutionFencedError(DoStatusError):
     def __init__(self, state: str, entry: str | None = None) -> None:
         refused = "" if entry is None else f": {entry} is refused"
         super().__init__(
-            503, f"execution is fenced (deployment is '{state}'){refused}", _reason(self.code, state=state)
+            503,
+            f"execution is fenced (deployment is '{state}'){refused}",
+            _reason(self.code, state=state),
         )
 
 

@@ -1,13 +1,13 @@
 """Start reservations: one row for each idempotency key, changed only by compare-and-set.
 
 `reserved` (the key means this run; nobody has started it) -> `started` (one caller won the claim)
--> `terminal` (spent). The one way back, `started` -> `reserved`, is `release`.
-Source: spec/run-claims.md 2.1 to 2.4.
+-> `terminal` (spent). The one way back, `started` -> `reserved`, is a release.
+Source: spec/run-claims.md 2.1 to 2.4; for `rollback_fenced_start` 2.7.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, NoReturn, Protocol, get_args
 
 import attrs
 
@@ -22,10 +22,15 @@ from .errors import (
     StartReservationUnreadableError,
 )
 from .names import is_path_safe
+from .refusal import is_execution_fence_refusal
+from .snapshots import Binding
 
 __all__ = [
+    "Claim",
+    "Log",
     "Owner",
     "OwnerKind",
+    "Releasing",
     "Reservation",
     "ReservationState",
     "Reserved",
@@ -33,8 +38,11 @@ __all__ = [
     "StartReservations",
     "Target",
     "TargetKind",
+    "rollback_fenced_start",
 ]
 
+Log = Callable[[str, dict[str, Any]], None]
+"""Told what goes on beside an answer, by type and fields."""
 OwnerKind = Literal["human", "service", "agent", "system"]
 TargetKind = Literal["workflow", "agent"]
 ReservationState = Literal["reserved", "started", "terminal"]
@@ -78,17 +86,14 @@ RELEASE: Final = (
     f"UPDATE {TABLE} SET state = 'reserved', {STAMP} "
     "WHERE key = ? AND run_id = ? AND state = 'started'"
 )
-RELEASE_EXACT: Final = (
-    f"UPDATE {TABLE} SET state = 'reserved', {STAMP} "
-    "WHERE key = ? AND run_id = ? AND state = 'started' AND start_token IS NULL AND updated_at = ?"
-)
 SETTLE: Final = (
     f"UPDATE {TABLE} SET state = 'terminal', {STAMP} WHERE run_id = ? AND state <> 'terminal'"
 )
-BIND: Final = (
-    f"UPDATE {TABLE} SET start_token = ?, {STAMP} "
-    "WHERE key = ? AND run_id = ? AND state = 'started' AND start_token IS NULL AND updated_at = ?"
+IS_CLAIM: Final = (
+    "key = ? AND run_id = ? AND state = 'started' AND start_token IS NULL AND updated_at = ?"
 )
+RELEASE_EXACT: Final = f"UPDATE {TABLE} SET state = 'reserved', {STAMP} WHERE {IS_CLAIM}"
+BIND: Final = f"UPDATE {TABLE} SET start_token = ?, {STAMP} WHERE {IS_CLAIM}"
 
 ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,200}\Z")
 
@@ -143,6 +148,19 @@ class StartRequest:
 
 
 @attrs.frozen
+class Claim:
+    """One claim of one key, exactly: what travels to whoever is to start it.
+
+    Attributes:
+        stamp: `updated_at` of the row as it was claimed; no other claim of the key has it.
+    """
+
+    key: str
+    run_id: str
+    stamp: int
+
+
+@attrs.frozen
 class Reservation:
     """One row as it was read.
 
@@ -160,6 +178,11 @@ class Reservation:
     created_at: int
     updated_at: int
     start_token: str | None = None
+
+    @property
+    def claim(self) -> Claim:
+        """The claim that this row is, if it is `started`."""
+        return Claim(self.key, self.run_id, self.updated_at)
 
     @property
     def is_untouched(self) -> bool:
@@ -182,7 +205,6 @@ class StartReservations:
         """Reach the rows by *database*; *now_ms* stamps what is written."""
         self._database = database
         self._now_ms = now_ms
-        self._has_schema = False
 
     async def reserve(self, request: StartRequest, mint: Callable[[], str]) -> Reserved:
         """Make the row of a key, or read the one that is there.
@@ -206,13 +228,7 @@ class StartReservations:
             request.key, owner.kind, owner.id, target.kind, target.id, candidate,
             request.thread_id, now, now,
         )  # fmt: skip
-        try:
-            if not self._has_schema:
-                await self._database.batch([(statement, ()) for statement in CREATE])
-                self._has_schema = True
-            inserted = await self._database.execute(INSERT, *values)
-        except DatabaseFailed as error:
-            raise StartReservationUnreadableError("the start cannot be reserved") from error
+        inserted = await self._insert(values)
         reservation = await self.read(request.key)
         if reservation is None:
             raise StartReservationUnreadableError("the start reservation cannot be read back")
@@ -224,6 +240,19 @@ class StartReservations:
             )
         created = inserted.changes == 1 and reservation.run_id == candidate
         return Reserved(reservation, created)
+
+    async def _insert(self, values: tuple[SqlValue, ...]) -> QueryRows:
+        """Insert a row; the tables are made when the first one is, and by nothing else."""
+        inserted = await self._write(INSERT, *values)
+        if inserted is not None:
+            return inserted
+        try:
+            *_, first = await self._database.batch(
+                [*((statement, ()) for statement in CREATE), (INSERT, values)]
+            )
+        except DatabaseFailed as error:
+            raise StartReservationUnreadableError("the start cannot be reserved") from error
+        return first
 
     async def claim(self, key: str, run_id: str) -> Reservation | None:
         """`reserved` -> `started`; returns the row as this very call claimed it, or None.
@@ -237,19 +266,19 @@ class StartReservations:
         """`started` -> `reserved`; returns whether this call did it."""
         return await self._changed(RELEASE, self._now_ms(), key, run_id)
 
-    async def release_exact(self, claimed: Reservation) -> bool:
-        """`started` -> `reserved`, only if the row is still the claim *claimed*, bound to none."""
+    async def release_exact(self, claim: Claim) -> bool:
+        """`started` -> `reserved`, only if the row is still *claim*, bound to no execution."""
         return await self._changed(
-            RELEASE_EXACT, self._now_ms(), claimed.key, claimed.run_id, claimed.updated_at
+            RELEASE_EXACT, self._now_ms(), claim.key, claim.run_id, claim.stamp
         )
 
-    def binding(self, claimed: Reservation, start_token: str) -> tuple[str, tuple[SqlValue, ...]]:
-        """Return the statement that binds the claim *claimed* to one execution.
-
-        It belongs into the batch that writes the first snapshot; no change means not bound.
-        """
-        values = (start_token, self._now_ms(), claimed.key, claimed.run_id, claimed.updated_at)
-        return BIND, values
+    def binding(self, claim: Claim, start_token: str) -> Binding:
+        """Return what binds *claim* to one execution, for the batch of the first snapshot."""
+        exact = (claim.key, claim.run_id, claim.stamp)
+        return Binding(
+            (f"EXISTS (SELECT 1 FROM {TABLE} WHERE {IS_CLAIM})", exact),
+            (BIND, (start_token, self._now_ms(), *exact)),
+        )
 
     async def settle_run(self, run_id: str) -> int:
         """Mark the rows of a run as spent; returns how many were not."""
@@ -294,7 +323,36 @@ class StartReservations:
             ) from error
 
 
-def parse(row: Sequence[SqlValue]) -> Reservation:
+class Releasing(Protocol):
+    """Whoever can be asked to give a claim back from the side of a router."""
+
+    async def release(self, key: str, run_id: str) -> bool:
+        """Return whether the claim was given back by this very call."""
+        ...
+
+
+async def rollback_fenced_start(
+    releasing: Releasing, key: str, run_id: str, error: Exception, log: Log
+) -> NoReturn:
+    """Give a claim back if the fence refused its start, and raise the same error in any case.
+
+    Callers pass every error of the start that they made for the claim, whatever it is.
+
+    Raises:
+        Exception: *error*, the object itself, whether the release landed or failed.
+    """
+    if is_execution_fence_refusal(error):
+        try:
+            await releasing.release(key, run_id)
+        except Exception as failure:
+            log(
+                "start-reservation-rollback-failed",
+                {"key": key, "runId": run_id, "error": str(failure)},
+            )
+    raise error
+
+
+def parse(row: Sequence[Any]) -> Reservation:
     """Return a row as a value.
 
     Raises:
@@ -320,4 +378,4 @@ def parse(row: Sequence[SqlValue]) -> Reservation:
     return Reservation(  # every field was looked at just now
         key, Owner(owner_kind, owner_id), Target(target_kind, target_id), run_id, thread_id, state,
         created_at, updated_at, start_token,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip

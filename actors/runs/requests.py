@@ -1,0 +1,75 @@
+"""The requests that a router and an object exchange: headers, and the body of a start."""
+
+import json
+from typing import Any, Final, get_args
+
+from ..worker import WebRequest
+from .names import is_path_safe
+from .reservations import Claim, Owner, OwnerKind
+from .run_errors import InvalidRunRequestError, PrincipalError
+from .runtime import RunOrder
+
+__all__ = ["PRINCIPAL_HEADER", "body_of_order", "order_of", "principal_header", "principal_of"]
+
+PRINCIPAL_HEADER: Final = "x-flowsafe-principal"
+
+
+def principal_header(owner: Owner) -> str:
+    """Return *owner* as a header says it."""
+    return json.dumps([owner.kind, owner.id])
+
+
+def principal_of(request: WebRequest) -> Owner:
+    """Return for whom *request* acts.
+
+    Raises:
+        PrincipalError: it does not say.
+    """
+    try:
+        kind, owner_id = json.loads(request.headers.get(PRINCIPAL_HEADER, ""))
+    except (ValueError, TypeError):
+        raise PrincipalError("the request does not say for whom it acts") from None
+    if kind not in get_args(OwnerKind) or not isinstance(owner_id, str) or not owner_id:
+        raise PrincipalError("the request does not say for whom it acts")
+    return Owner(kind, owner_id)
+
+
+def body_of_order(order: RunOrder) -> dict[str, Any]:
+    """Return *order* as the body of a request; its owner goes in a header."""
+    body: dict[str, Any] = {
+        "workflowId": order.workflow_id,
+        "runId": order.run_id,
+        "payload": order.payload,
+    }
+    if order.key is not None:
+        body["idempotencyKey"] = order.key
+    if order.claim is not None:
+        body["claimStamp"] = order.claim.stamp
+    if order.thread_id is not None:
+        body["threadId"] = order.thread_id
+    return body
+
+
+def order_of(body: dict[str, Any], owner: Owner) -> RunOrder:
+    """Return the order that *body* is.
+
+    Raises:
+        InvalidRunRequestError: it is none; the message names the field.
+    """
+    names: list[str] = []
+    for field in ("workflowId", "runId"):
+        value = body.get(field)
+        if not is_path_safe(value):
+            raise InvalidRunRequestError(f"{field} is not valid")
+        names.append(value)
+    key, stamp, thread = (body.get(each) for each in ("idempotencyKey", "claimStamp", "threadId"))
+    for field, value in (("idempotencyKey", key), ("threadId", thread)):
+        if value is not None and not is_path_safe(value):
+            raise InvalidRunRequestError(f"{field} is not valid")
+    if stamp is not None and (type(stamp) is not int or key is None):
+        raise InvalidRunRequestError("claimStamp is not valid")
+    claim = None if stamp is None or key is None else Claim(key, names[1], stamp)
+    return RunOrder(
+        workflow_id=names[0], run_id=names[1], owner=owner, payload=body.get("payload"), key=key,
+        claim=claim, thread_id=thread,
+    )  # fmt: skip

@@ -1,0 +1,183 @@
+"""What a deployment consists of, and what the code of one actor makes of it.
+
+`RunsDeployment` is what the host gives to its actors as `env["runs"]`; `Services` is made by each
+of them over its own ports.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, Literal, cast
+
+import attrs
+
+from ..context import Context
+from ..storage import microseconds
+from .callers import Caller
+from .engine import Effects, Engine, NoEffects, Workflow
+from .fence import ExecutionFence, FenceState, FenceWiring
+from .giveback import Design, GiveBack, give_back_of
+from .identity import DeploymentIdentity
+from .reservations import Log, StartReservations
+from .runtime import Provider, RunnerRuntime
+from .snapshots import Snapshots
+
+__all__ = [
+    "RunsDeployment",
+    "Secrets",
+    "Services",
+    "deployment_of",
+    "provision",
+]
+
+BeforeStart = Callable[[Caller, Workflow, Any], Awaitable[None]]
+"""The host's policy for a start; it raises what the caller is to see."""
+
+
+@attrs.frozen(kw_only=True)
+class Secrets:
+    """What only the deployment knows.
+
+    Attributes:
+        identity: tells requests from inside from all others.
+        maintenance_admin: the credential of operators; None if there is no administration.
+    """
+
+    identity: str = attrs.field(repr=False)
+    maintenance_admin: str | None = attrs.field(default=None, repr=False)
+
+
+def by_id(workflows: Iterable[Workflow]) -> Mapping[str, Workflow]:
+    """Return *workflows* by id."""
+    return {workflow.id: workflow for workflow in workflows}
+
+
+def quiet(kind: str, fields: dict[str, Any]) -> None:
+    """Tell nobody."""
+    del kind, fields
+
+
+@attrs.frozen(kw_only=True)
+class RunsDeployment:
+    """One deployment.
+
+    Attributes:
+        workflows: what can be run; given as workflows, kept by id.
+        agents: the workflows that agents run, one for each agent, by its id.
+        secrets: of the deployment.
+        fence, reservations: "database", or the written word that there is none.
+        authenticate: from a bearer token to whoever it belongs to.
+        design: who gives a claim back.
+        topology: where runs live: each in an object, or in the process of the router.
+        before_start: the host's policy, asked before a key is reserved.
+        request_context: the host's policy, asked before a run is persisted.
+        log: told what went on beside an answer.
+    """
+
+    workflows: Mapping[str, Workflow] = attrs.field(converter=by_id)
+    agents: Mapping[str, Workflow] = attrs.field(default=(), converter=by_id)
+    secrets: Secrets
+    fence: Literal["database", "none"]
+    reservations: Literal["database", "none"]
+    authenticate: Callable[[str], Caller | None]
+    design: Design = "router"
+    topology: Literal["objects", "process"] = "objects"
+    before_start: BeforeStart | None = None
+    request_context: Provider | None = None
+    log: Log = quiet
+
+
+def deployment_of(context: Context) -> RunsDeployment:
+    """Return the deployment that the host gives to its actors.
+
+    Raises:
+        LookupError: it gives none.
+    """
+    found = context.env.get("runs")
+    if not isinstance(found, RunsDeployment):
+        raise LookupError("the host gives no RunsDeployment as env['runs']")
+    return found
+
+
+class Services:
+    """What one actor uses of its deployment: everything over the ports of this actor."""
+
+    def __init__(self, context: Context) -> None:
+        """Serve the actor whose code is *context*."""
+        self.context = context
+        self.deployment = deployment_of(context)
+        self.log: Log = self.deployment.log
+        self.identity = DeploymentIdentity(context.database, self.deployment.secrets.identity)
+
+    def now_ms(self) -> int:
+        """Return the wall clock in milliseconds since 1970."""
+        return microseconds(self.context.now()) // 1000
+
+    def mint(self) -> str:
+        """Return a new id."""
+        return self.context.token_bytes(16).hex()
+
+    @cached_property
+    def fence(self) -> FenceWiring:
+        """The fence, or "none"."""
+        if self.deployment.fence == "none":
+            return "none"
+        return ExecutionFence(self.context.database, self.now_ms)
+
+    @cached_property
+    def store(self) -> StartReservations:
+        """The rows of reservations, whether keys are taken here or not."""
+        return StartReservations(self.context.database, self.now_ms)
+
+    @property
+    def reservations(self) -> StartReservations | Literal["none"]:
+        """The reservations, or "none"."""
+        return "none" if self.deployment.reservations == "none" else self.store
+
+    @cached_property
+    def give_back(self) -> GiveBack:
+        """The wired design."""
+        return give_back_of(self.deployment.design, self.store, self.log)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        """The snapshots of runs."""
+        return Snapshots(self.context.database)
+
+    def runtime(self, workflows: Mapping[str, Workflow]) -> RunnerRuntime:
+        """Return a new runtime for *workflows*, which lives in this actor."""
+        context = self.context
+
+        async def sleep(seconds: float) -> None:
+            await context.sleep(seconds)
+
+        engine = Engine(
+            snapshots=self.snapshots,
+            effects=cast(Effects, context.env.get("ledger", NoEffects())),
+            sleep=sleep,
+            now_ms=self.now_ms,
+        )
+        return RunnerRuntime(
+            workflows=workflows,
+            engine=engine,
+            fence=self.fence,
+            reservations=self.reservations,
+            give_back=self.give_back,
+            log=self.log,
+            request_context=self.deployment.request_context,
+        )
+
+
+async def provision(context: Context, state: FenceState | str) -> None:
+    """Make the database this deployment's, and seed its fence.
+
+    Args:
+        context: of whoever provisions.
+        state: how the deployment is born; one that is there keeps its own.
+
+    Raises:
+        DoStatusError, RunError: it could not be done, or nobody can tell; doing it again is right.
+    """
+    services = Services(context)
+    await services.identity.provision()
+    if services.fence != "none":
+        await services.fence.seed(state)
