@@ -249,7 +249,7 @@ def approval(row: Sequence[SqlValue]) -> Approval:
     """Return a row as a value."""
     name, workflow_id, run_id, suspension, request, state, kind, owner_id, *times = row
     by = None if kind is None else Owner(kind, owner_id)  # type: ignore[arg-type]
-    given = json.loads(request)  # type: ignore[arg-type]
+    given = json.loads(str(request))
     made = (name, workflow_id, run_id, suspension, given, state, by, *times)
     return Approval(*made)  # type: ignore[arg-type]
 
