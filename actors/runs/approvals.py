@@ -251,7 +251,7 @@ def approval(row: Sequence[SqlValue]) -> Approval:
     by = None if kind is None else Owner(kind, owner_id)  # type: ignore[arg-type]
     given = json.loads(str(request))
     made = (name, workflow_id, run_id, suspension, given, state, by, *times)
-    return Approval(*made)  # type: ignore[arg-type]
+    return Approval(*made)
 
 
 class ApprovalRouter(Surface):

@@ -12,6 +12,20 @@ from durasim.hosts import Transactions
 START_MS = 1_700_000_000_000
 
 
+LOCKED = sqlite3.OperationalError("database is locked")
+
+
+def never(label: str) -> None:
+    """Let everything be."""
+    del label
+
+
+def always_locked(label: str) -> Exception:
+    """Fail at everything."""
+    del label
+    return LOCKED
+
+
 class LocalDatabase:
     """A `Database` in memory that answers at once, or fails as told.
 
@@ -25,8 +39,8 @@ class LocalDatabase:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         self._tables = Transactions(self._connection, "memory")
         self.asked: list[str] = []
-        self.failing: Callable[[str], Exception | None] = lambda label: None
-        self.after: Callable[[str], None] = lambda label: None
+        self.failing: Callable[[str], Exception | None] = never
+        self.after: Callable[[str], None] = never
 
     def close(self) -> None:
         """Forget everything."""
@@ -103,9 +117,6 @@ class Log:
     def kinds(self) -> list[str]:
         """The kinds of all lines."""
         return [kind for kind, _ in self.lines]
-
-
-LOCKED = sqlite3.OperationalError("database is locked")
 
 
 async def move(fence: ExecutionFence, state: FenceState, proof_key: str | None = None) -> None:

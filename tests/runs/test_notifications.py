@@ -13,7 +13,7 @@ from durasim.actors.runs.notifications import (
     Sent,
 )
 
-from .local import LOCKED, START_MS, Clock, LocalDatabase, Log, move
+from .local import LOCKED, START_MS, Clock, LocalDatabase, Log, always_locked, move
 
 THEFT = Statement("UPDATE flowsafe_notifications SET state = 'sending', due_at = due_at + 1000")
 
@@ -82,7 +82,7 @@ async def test_a_pass_under_a_lock_does_nothing_and_asks_once(
 
     assert await dispatch.tick() == Sent()
     assert database.asked == ["SELECT flowsafe_execution_fence"]
-    database.failing = lambda label: LOCKED
+    database.failing = always_locked
     assert await dispatch.tick() == Sent()
     assert log.kinds == ["notification-dispatch-fence-error"]
     assert database.dump() == before
@@ -130,9 +130,7 @@ async def test_a_database_that_fails_is_logged(
 ) -> None:
     """No pass raises."""
     await messages.add("a", "ann", "hello", START_MS)
-    database.failing = lambda asked: (
-        LOCKED if asked == f"{label} flowsafe_notifications" else None
-    )
+    database.failing = lambda asked: LOCKED if asked == f"{label} flowsafe_notifications" else None
 
     assert await dispatch.tick() == Sent()
     assert log.kinds == ["notification-dispatch-unreadable"]

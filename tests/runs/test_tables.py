@@ -3,7 +3,7 @@
 import pytest
 from durasim.actors.runs.tables import Tables, TablesUnreadableError
 
-from .local import LOCKED, LocalDatabase
+from .local import LOCKED, LocalDatabase, always_locked
 
 
 def things(database: LocalDatabase) -> Tables:
@@ -37,7 +37,7 @@ async def test_a_failure_is_never_taken_for_empty(database: LocalDatabase, made:
     tables = things(database)
     if made:
         await tables.insert(("INSERT INTO things VALUES ('a')", ()))
-    database.failing = lambda label: LOCKED
+    database.failing = always_locked
 
     with pytest.raises(TablesUnreadableError) as raised:
         await tables.read("SELECT name FROM things")

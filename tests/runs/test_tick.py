@@ -11,7 +11,7 @@ from durasim.actors.runs.run_errors import (
 from durasim.actors.runs.schedules import Fire, Schedules
 from durasim.actors.runs.tick import ScheduleTick, Tally
 
-from .local import LOCKED, START_MS, Clock, LocalDatabase, Log, Names, move
+from .local import LOCKED, START_MS, Clock, LocalDatabase, Log, Names, always_locked, move, never
 
 MINUTE = 60_000
 ANN = Owner("human", "ann")
@@ -115,7 +115,7 @@ async def test_a_fence_that_cannot_be_read_is_shut_and_logged(
     """The pass does nothing, raises nothing, and says so."""
     await owe(schedules)
     before = database.dump()
-    database.failing = lambda label: LOCKED
+    database.failing = always_locked
 
     assert await tick.tick() == Tally()
     assert log.kinds == ["schedule-tick-fence-error"]
@@ -217,7 +217,7 @@ async def test_a_database_that_fails_in_a_pass_is_logged_and_met_again(
         database.failing = lambda asked, label=label: LOCKED if asked == label else None  # type: ignore[misc]
         await tick.tick()
         assert log.kinds[-1] == kind
-    database.failing = lambda label: None
+    database.failing = never
 
     assert await tick.tick() == Tally(started=1)
     assert runs.started == ["run-1"] or runs.started == ["run-2"]
