@@ -7,7 +7,6 @@ on to the run until that has answered; a decision can be sent again.
 Source: spec/run-claims.md 1.10, 2.6, 3.1.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
@@ -24,7 +23,7 @@ from .http import message_of, read_object
 from .reservations import Log, Owner
 from .run_errors import InvalidRunRequestError, RunError
 from .surface import BODY_BYTES_MAX, ForbiddenError, MissingError, Surface
-from .tables import Sql, Tables
+from .tables import Sql, Tables, TablesUnreadableError
 
 __all__ = [
     "Approval",
@@ -41,7 +40,7 @@ CREATE: Final = (
     id TEXT PRIMARY KEY,
     workflow_id TEXT NOT NULL,
     run_id TEXT NOT NULL,
-    suspension TEXT NOT NULL,
+    suspension INTEGER NOT NULL,
     request TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'declined', 'superseded')),
     decided_kind TEXT,
@@ -83,7 +82,7 @@ class Approval:
     """One question of one suspension.
 
     Attributes:
-        suspension: names the suspension of the run: another one has another name.
+        suspension: which suspension of the run, as its summary said.
         request: what the run said when it was parked, as it came from JSON.
         decided_by: None while nobody has decided.
         resumed_at: when the run took the decision, milliseconds since 1970 UTC; None before.
@@ -92,7 +91,7 @@ class Approval:
     id: str
     workflow_id: str
     run_id: str
-    suspension: str
+    suspension: int
     request: Any
     state: Literal["pending", "approved", "declined", "superseded"]
     decided_by: Owner | None
@@ -118,7 +117,8 @@ class Resuming(Protocol):
         """Let the run of *approval* go on with *decision*; returns its summary.
 
         Raises:
-            Exception: it may have gone on or not; asking again is harmless.
+            Exception: with the status 409 it has gone on from that suspension, or has ended. With
+                any other it may have gone on or not; asking again is harmless.
         """
         ...
 
@@ -168,7 +168,16 @@ class ApprovalService:
         if summary.get("status") == "suspended":
             await self.file(summary)
         else:
-            await self._tables.change(SUPERSEDE, self._now_ms(), str(summary["runId"]), "")
+            await self._tables.change(SUPERSEDE, self._now_ms(), str(summary["runId"]), -1)
+
+    async def agree(self, summary: Mapping[str, Any]) -> None:
+        """Reconcile after a run has gone on. Never raises: what is missed, a replay makes good."""
+        try:
+            await self.reconcile(summary)
+        except TablesUnreadableError as error:
+            self._log(
+                "approval-filing-failed", {"runId": summary.get("runId"), "error": str(error)}
+            )
 
     async def of_run(self, run_id: str) -> list[Approval]:
         """Return every approval of a run, the oldest first."""
@@ -212,22 +221,31 @@ class ApprovalService:
 
     async def _hand_on(self, record: Approval) -> Any:
         decision = {"approvalId": record.id, "approved": record.state == "approved"}
+        shown = {"workflowId": record.workflow_id, "runId": record.run_id, **decision}
         if record.resumed_at is not None:
-            return {"workflowId": record.workflow_id, "runId": record.run_id, **decision}
+            return shown
         try:
-            summary = await self._resuming.resume(record, decision)
+            shown = await self._resuming.resume(record, decision)
+            await self.agree(shown)
         except Exception as error:
-            self._log(
-                "approval-resume-failed",
-                {"id": record.id, "runId": record.run_id, "error": message_of(error)},
-            )
-            raise
+            if not has_gone_on(error):
+                about = {"id": record.id, "runId": record.run_id, "error": message_of(error)}
+                self._log("approval-resume-failed", about)
+                raise
         now = self._now_ms()
         await self._tables.change(RESUMED, now, now, record.id)
-        return summary
+        return shown
 
 
-def filing(name: str, summary: Mapping[str, Any], suspension: str, now: int) -> Sql:
+def has_gone_on(error: Exception) -> bool:
+    """Whether a run that did not take a decision is past the suspension that it was about.
+
+    The answer to the first try may have been lost; or somebody has ended the run.
+    """
+    return getattr(error, "status", None) == 409
+
+
+def filing(name: str, summary: Mapping[str, Any], suspension: int, now: int) -> Sql:
     """Return what inserts the approval of a suspension, unless it is there."""
     run_id = str(summary["runId"])
     request = json.dumps(summary.get("suspended"))
@@ -239,10 +257,11 @@ def filing(name: str, summary: Mapping[str, Any], suspension: str, now: int) -> 
     return sql, (*ours, run_id, suspension)
 
 
-def suspension_of(summary: Mapping[str, Any]) -> str:
-    """Return the name of the suspension that *summary* shows: the same for the same one."""
-    said = json.dumps([summary.get("step"), summary.get("suspended")], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+def suspension_of(summary: Mapping[str, Any]) -> int:
+    """Return which suspension *summary* shows."""
+    suspension = summary["suspension"]
+    assert isinstance(suspension, int)
+    return suspension
 
 
 def approval(row: Sequence[SqlValue]) -> Approval:

@@ -45,7 +45,7 @@ class ByTopology:
         """As `Resuming.resume`."""
         owner = Owner("system", "approvals")
         return await self._topology.resume(
-            approval.workflow_id, approval.run_id, dict(decision), owner
+            approval.workflow_id, approval.run_id, dict(decision), owner, approval.suspension
         )
 
 

@@ -9,7 +9,15 @@ from .reservations import Claim, Owner, OwnerKind
 from .run_errors import InvalidRunRequestError, PrincipalError
 from .runtime import RunOrder
 
-__all__ = ["PRINCIPAL_HEADER", "body_of_order", "order_of", "principal_header", "principal_of"]
+__all__ = [
+    "PRINCIPAL_HEADER",
+    "body_of_order",
+    "body_of_resumption",
+    "order_of",
+    "principal_header",
+    "principal_of",
+    "resumption_of",
+]
 
 PRINCIPAL_HEADER: Final = "x-flowsafe-principal"
 
@@ -73,3 +81,20 @@ def order_of(body: dict[str, Any], owner: Owner) -> RunOrder:
         workflow_id=names[0], run_id=names[1], owner=owner, payload=body.get("payload"), key=key,
         claim=claim, thread_id=thread,
     )  # fmt: skip
+
+
+def body_of_resumption(data: Any, suspension: int | None) -> dict[str, Any]:
+    """Return what a parked run is told, as the body of a request."""
+    return {"data": data} if suspension is None else {"data": data, "suspension": suspension}
+
+
+def resumption_of(body: dict[str, Any]) -> tuple[Any, int | None]:
+    """Return what a parked run is told, and for which suspension.
+
+    Raises:
+        InvalidRunRequestError: the suspension is none.
+    """
+    suspension = body.get("suspension")
+    if suspension is not None and type(suspension) is not int:
+        raise InvalidRunRequestError("suspension is not valid")
+    return body.get("data"), suspension

@@ -15,6 +15,7 @@ from .engine import Workflow
 from .errors import InvalidStartIdempotencyRequestError, StartIdempotencyUnsupportedError
 from .http import message_of, read_object
 from .names import is_path_safe
+from .requests import resumption_of
 from .reservations import StartRequest, Target, rollback_fenced_start
 from .run_errors import InvalidRunRequestError, UnknownRunError, UnknownWorkflowError
 from .runtime import RunOrder
@@ -156,12 +157,19 @@ class RunRoutes(Surface):
 
     async def resume(self, request: WebRequest, caller: Caller, workflow: str, run: str) -> Summary:
         """Go on with a parked run."""
-        data = read_object(request, BODY_BYTES_MAX).get("data")
-        return await self._topology.resume(workflow, run, data, caller.owner)
+        data, suspension = resumption_of(read_object(request, BODY_BYTES_MAX))
+        return await self._agreed(
+            await self._topology.resume(workflow, run, data, caller.owner, suspension)
+        )
 
     async def terminate(
         self, request: WebRequest, caller: Caller, workflow: str, run: str
     ) -> Summary:
         """End a run."""
         del request
-        return await self._topology.terminate(workflow, run, caller.owner)
+        return await self._agreed(await self._topology.terminate(workflow, run, caller.owner))
+
+    async def _agreed(self, summary: Summary) -> Summary:
+        """Return *summary*, with which the approvals of its run agree from now on."""
+        await self._approvals.agree(summary)
+        return summary

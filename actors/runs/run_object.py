@@ -18,7 +18,7 @@ from .giveback import is_sealed
 from .http import do_error_response, json_response, read_object
 from .journal import Journal, Pending, charged, is_charged
 from .owners import REGISTRY, RunOwners
-from .requests import order_of, principal_of
+from .requests import order_of, principal_of, resumption_of
 from .run_errors import (
     InvalidRunRequestError,
     RunAdmissionConflictError,
@@ -248,11 +248,11 @@ class RunObject(DurableObject):
 
     async def _resume(self, request: WebRequest, workflow: str, run: str) -> WebResponse:
         principal_of(request)
-        body = read_object(request, BODY_BYTES_MAX)
+        data, suspension = resumption_of(read_object(request, BODY_BYTES_MAX))
         async with self._operation:
             await pass_gate(self._wired.fence, "object-resume", run_id=run)
             await self._settle_pending()
-            snapshot = await self._runs().resume(workflow, run, body.get("data"))
+            snapshot = await self._runs().resume(workflow, run, data, suspension)
             self._journal.reconcile(snapshot)
             self._journal.arm_next()
             return json_response(200, snapshot.summary())

@@ -159,7 +159,9 @@ class RunnerRuntime:
         if await self._snapshots.read(order.workflow_id, order.run_id) is not None:
             raise RunAlreadyExistsError(order.run_id)
         provider = self._request_context
-        context = {} if provider is None else await provider(order.run_id, order.owner)
+        context: Mapping[str, Any] = {}
+        if provider is not None:
+            context = await provider(order.run_id, order.owner)
         shell = Snapshot(
             workflow_id=order.workflow_id, run_id=order.run_id, thread_id=order.thread_id,
             payload=order.payload, requester=(order.owner.kind, order.owner.id),
@@ -241,8 +243,15 @@ class RunnerRuntime:
             raise UnknownRunError(run_id)
         return found
 
-    async def resume(self, workflow_id: str, run_id: str, data: Any) -> Snapshot:
+    async def resume(
+        self, workflow_id: str, run_id: str, data: Any, suspension: int | None = None
+    ) -> Snapshot:
         """Call the step that parked the run again, with *data*.
+
+        Args:
+            workflow_id, run_id: which run.
+            data: what the step is told.
+            suspension: which one this is for, as the run's summary said; None for any.
 
         Raises:
             ExecutionFencedError, ExecutionFenceUnreadableError: the gate is shut. Nothing ran.
@@ -258,6 +267,8 @@ class RunnerRuntime:
                 raise RunTerminalConflictError(f"run {run_id} has ended as {snapshot.status}")
             if snapshot.status not in PARKED:
                 raise RunNotSuspendedError(f"run {run_id} is {snapshot.status}, not suspended")
+            if suspension is not None and suspension != snapshot.revision:
+                raise RunNotSuspendedError(f"run {run_id} has gone on from that suspension")
             try:
                 snapshot = await self._leg(workflow, snapshot, data)
             except Exception as error:

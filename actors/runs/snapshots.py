@@ -6,7 +6,7 @@ persisted after that bears the token of the attempt that executes it.
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import attrs
 
@@ -142,6 +142,7 @@ class Snapshot:
             shown["error"] = dict(self.error)
         if self.status in PARKED:
             shown["suspended"] = self.suspended
+            shown["suspension"] = self.revision
         return shown
 
 
@@ -273,7 +274,7 @@ def body_of(snapshot: Snapshot) -> str:
 
 def plain(value: Any) -> Any:
     """Return *value* as JSON can hold it."""
-    return dict(value) if isinstance(value, Mapping) else value
+    return dict(cast(Mapping[str, Any], value)) if isinstance(value, Mapping) else value
 
 
 def row_of(snapshot: Snapshot) -> tuple[SqlValue, ...]:
@@ -302,8 +303,8 @@ def snapshot_of(row: Any) -> Snapshot:
         if status not in TERMINABLE | TERMINAL:
             raise ValueError(f"no run is {status!r}")
         return Snapshot(
-            workflow_id=workflow_id, run_id=run_id, thread_id=thread_id, status=status,
-            revision=revision, start_token=start_token, cleaned=bool(cleaned),
+            workflow_id=workflow_id, run_id=run_id, thread_id=thread_id, revision=revision,
+            status=cast(Status, status), start_token=start_token, cleaned=bool(cleaned),
             created_at=created_at, updated_at=updated_at, **kept,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError) as error:

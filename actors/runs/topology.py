@@ -13,7 +13,7 @@ from .errors import StartReservationUnreadableError
 from .giveback import is_sealed
 from .http import do_summary, json_bytes
 from .identity import IDENTITY_HEADER
-from .requests import PRINCIPAL_HEADER, body_of_order, principal_header
+from .requests import PRINCIPAL_HEADER, body_of_order, body_of_resumption, principal_header
 from .reservations import Owner, Reservation
 from .run_errors import RunAdmissionConflictError, UnknownRunError
 from .run_object import RunObject
@@ -54,8 +54,15 @@ class RunTopology(Protocol):
         """Return the run as it was last persisted; None if there is none."""
         ...
 
-    async def resume(self, workflow_id: str, run_id: str, data: Any, owner: Owner) -> Summary:
-        """Go on with a parked run."""
+    async def resume(
+        self,
+        workflow_id: str,
+        run_id: str,
+        data: Any,
+        owner: Owner,
+        suspension: int | None = None,
+    ) -> Summary:
+        """Go on with a parked run, if it is parked at *suspension* or that is None."""
         ...
 
     async def terminate(self, workflow_id: str, run_id: str, owner: Owner) -> Summary:
@@ -131,10 +138,17 @@ class InProcess:
         except UnknownRunError:
             return None
 
-    async def resume(self, workflow_id: str, run_id: str, data: Any, owner: Owner) -> Summary:
+    async def resume(
+        self,
+        workflow_id: str,
+        run_id: str,
+        data: Any,
+        owner: Owner,
+        suspension: int | None = None,
+    ) -> Summary:
         """As `RunTopology.resume`."""
         del owner
-        return (await self._runtime.resume(workflow_id, run_id, data)).summary()
+        return (await self._runtime.resume(workflow_id, run_id, data, suspension)).summary()
 
     async def terminate(self, workflow_id: str, run_id: str, owner: Owner) -> Summary:
         """As `RunTopology.terminate`."""
@@ -208,10 +222,18 @@ class ObjectBacked:
         response = await self.ask("GET", workflow_id, run_id, path, owner)
         return None if response.status == 404 else cast(Summary, do_summary(response))
 
-    async def resume(self, workflow_id: str, run_id: str, data: Any, owner: Owner) -> Summary:
+    async def resume(
+        self,
+        workflow_id: str,
+        run_id: str,
+        data: Any,
+        owner: Owner,
+        suspension: int | None = None,
+    ) -> Summary:
         """As `RunTopology.resume`."""
         path = f"/runs/{workflow_id}/{run_id}/resume"
-        response = await self.ask("POST", workflow_id, run_id, path, owner, {"data": data})
+        body = body_of_resumption(data, suspension)
+        response = await self.ask("POST", workflow_id, run_id, path, owner, body)
         return cast(Summary, do_summary(response))
 
     async def terminate(self, workflow_id: str, run_id: str, owner: Owner) -> Summary:

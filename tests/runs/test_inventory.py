@@ -61,7 +61,13 @@ async def some_of_everything(
     await Notifications(database, clock).add("n", "ann", "hello", START_MS)
     await BackgroundTasks(database, fence, {"t": nothing}, clock, log).enqueue("a", "t", None)
     approvals = ApprovalService(database, fence, Nowhere(), clock, Names("a"), log)
-    summary = {"workflowId": "order", "runId": "run-1", "status": "suspended", "suspended": "?"}
+    summary = {
+        "workflowId": "order",
+        "runId": "run-1",
+        "status": "suspended",
+        "suspended": "?",
+        "suspension": 3,
+    }
     await approvals.file(summary)
     await database.batch(
         [
