@@ -1,0 +1,272 @@
+"""Stories of keyed starts: drained and reopened, delivered twice, released late, lost on the way."""
+
+from typing import Any
+
+import trio
+
+from ...actors.runs import RunObject
+from ..faults import (
+    Crash,
+    DuplicateRequest,
+    Evict,
+    FailQuery,
+    LoseQuery,
+    LoseQueryReply,
+    LoseReply,
+    LoseRequest,
+    Restart,
+    StaleIncarnation,
+)
+from ..properties import sometimes
+from ..scenario import scenario
+from ..world import World
+from .deployment import DESIGNS, TOPOLOGIES, Design, Topology, set_stage
+from .properties import (
+    ANSWERS,
+    CLAIMS,
+    EVERYWHERE,
+    given_back_unstarted,
+    refused_runs_leave_nothing,
+)
+
+__all__ = [
+    "claim_lost",
+    "drain_midway",
+    "drain_reopen",
+    "duplicate_start",
+    "fence_unreadable",
+    "first_calls",
+    "lost_replies",
+    "proof_only",
+    "refused_start",
+    "start_fails",
+]
+
+EACH: dict[str, Any] = {"topology": TOPOLOGIES, "design": DESIGNS}
+RESERVATIONS = "flowsafe_start_idempotency"
+FENCE = "flowsafe_execution_fence"
+
+
+@sometimes
+def a_start_is_refused(world: World) -> bool:
+    """Some start is refused by the fence."""
+    return any(
+        entry.kind == "answered" and entry.value[3] == "EXECUTION_FENCED"  # type: ignore[index]
+        for entry in world.ledger.entries
+    )
+
+
+@scenario(
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_start_is_refused),
+    parameters={**EACH, "keys": (1, 3)},
+)
+async def drain_reopen(
+    world: World, topology: Topology = "objects", design: Design = "router", keys: int = 3
+) -> None:
+    """Drained, every start in flight refused, reopened: each key executes once (8.8)."""
+    stage = await set_stage(world, topology, design)
+    names = [f"key-{number}" for number in range(1, keys + 1)]
+    await stage.surely_move("open", "draining")
+    async with trio.open_nursery() as nursery:
+        for number, key in enumerate(names):
+            nursery.start_soon(start_as, stage, f"caller-{number}", key)
+    await stage.surely_move("draining", "open")
+    async with trio.open_nursery() as nursery:
+        for number, key in enumerate(names):
+            nursery.start_soon(finish_as, stage, f"caller-{number}", key)
+
+
+@scenario(
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_start_is_refused),
+    parameters={**EACH, "workflow": ("order", "approval")},
+)
+async def drain_midway(
+    world: World,
+    topology: Topology = "objects",
+    design: Design = "router",
+    workflow: str = "order",
+) -> None:
+    """The fence closes while starts are on their way, each at a moment of its own (20, 25, 26)."""
+    stage = await set_stage(world, topology, design)
+    async with trio.open_nursery() as nursery:
+        for number in range(2):
+            nursery.start_soon(start_as, stage, f"caller-{number}", f"key-{number}", workflow)
+        nursery.start_soon(stage.surely_move, "open", "draining")
+    await stage.start("key-late", who="caller-2", workflow=workflow)
+    await stage.surely_move("draining", "open")
+    for number in range(2):
+        await stage.until_done(f"key-{number}", who=f"caller-{number}", workflow=workflow)
+    await stage.until_done("key-late", who="caller-2", workflow=workflow)
+
+
+@scenario(
+    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    parameters={**EACH, "state": ("draining", "migration-locked", "proof-only")},
+)
+async def refused_start(
+    world: World,
+    topology: Topology = "objects",
+    design: Design = "router",
+    state: str = "draining",
+) -> None:
+    """A start is refused, in process or over the wire, and its key starts later (20, 21, 28)."""
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", state, "the-proof" if state == "proof-only" else None)
+    answer = await stage.start("key-1")
+    assert answer.code == "EXECUTION_FENCED", f"the answer was {answer.status} {answer.code}"
+    await stage.surely_move(state, "open")
+    await stage.until_done("key-1")
+
+
+@scenario(
+    faults=(FailQuery(FENCE, at_most=2),),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    parameters=EACH,
+)
+async def fence_unreadable(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A fence that cannot be read is shut, and the claim goes back (case 27)."""
+    stage = await set_stage(world, topology, design, born="migration-locked")
+    await stage.start("key-1")
+    await stage.surely_move("migration-locked", "open")
+    await stage.start("key-1")
+    world.end_faults()
+    await stage.until_done("key-1")
+
+
+@scenario(
+    properties=EVERYWHERE,
+    parameters={**EACH, "callers": (2, 10), "workflow": ("order", "approval")},
+)
+async def first_calls(
+    world: World,
+    topology: Topology = "objects",
+    design: Design = "router",
+    callers: int = 10,
+    workflow: str = "order",
+) -> None:
+    """Many first calls of one key at once: one of them starts it (1, 2, 3, 9, 16, 17)."""
+    stage = await set_stage(world, topology, design)
+    async with trio.open_nursery() as nursery:
+        for _ in range(callers):
+            nursery.start_soon(start_as, stage, "ann", "key-1", workflow)
+    await stage.until_done("key-1", workflow=workflow)
+
+
+@scenario(
+    faults=(
+        LoseQuery(RESERVATIONS, at_most=2),
+        LoseQueryReply(RESERVATIONS, at_most=2),
+        FailQuery(RESERVATIONS, at_most=2),
+    ),
+    properties=(*CLAIMS, *ANSWERS),
+    parameters=EACH,
+)
+async def claim_lost(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """What is asked of the reservations is lost, or its answer is (L1, L2, L3, L7, L8, 23)."""
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "draining")
+    await stage.start("key-1")
+    await stage.surely_move("draining", "open")
+    await stage.start("key-1")
+    await stage.start("key-2")
+    await stage.calm()
+    await stage.until_done("key-1")
+    await stage.until_done("key-2")
+
+
+@scenario(
+    faults=(
+        LoseRequest(RunObject, at_most=2),
+        LoseReply(RunObject, at_most=2),
+        LoseQuery(at_most=2),
+        LoseQueryReply(at_most=2),
+        Crash(RunObject, at_most=1),
+        Restart(RunObject, at_most=1),
+    ),
+    properties=CLAIMS + ANSWERS,
+    parameters={**EACH, "workflow": ("order", "approval")},
+)
+async def lost_replies(
+    world: World,
+    topology: Topology = "objects",
+    design: Design = "router",
+    workflow: str = "order",
+) -> None:
+    """Anything is lost while the deployment drains and opens again (L1 to L11)."""
+    stage = await set_stage(world, topology, design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "caller-1", "key-1", workflow)
+        nursery.start_soon(stage.surely_move, "open", "draining")
+    await stage.start("key-2", who="caller-2", workflow=workflow)
+    await stage.surely_move("draining", "open")
+    for number in (1, 2):
+        await stage.start(f"key-{number}", who=f"caller-{number}", workflow=workflow)
+    await stage.calm()
+    for number in (1, 2):
+        await stage.until_done(f"key-{number}", who=f"caller-{number}", workflow=workflow)
+
+
+@scenario(
+    faults=(
+        DuplicateRequest(RunObject, at_most=1),
+        LoseReply(RunObject, at_most=1),
+        StaleIncarnation(RunObject, at_most=1),
+        Evict(RunObject, at_most=1),
+    ),
+    properties=CLAIMS,
+    parameters={"design": DESIGNS},
+)
+async def duplicate_start(world: World, design: Design = "router") -> None:
+    """A start is delivered twice, and the fence closes between the two (case 41)."""
+    stage = await set_stage(world, "objects", design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+        nursery.start_soon(stage.surely_move, "open", "draining")
+    await stage.surely_move("draining", "open")
+    await stage.start("key-1")
+    await stage.calm()
+    await stage.until_done("key-1")
+
+
+@scenario(
+    properties=(*CLAIMS, *ANSWERS),
+    parameters={**EACH, "failure": ("policy", "forged")},
+)
+async def start_fails(
+    world: World,
+    topology: Topology = "objects",
+    design: Design = "router",
+    failure: str = "policy",
+) -> None:
+    """A start fails for another reason than the fence: its claim is kept (22, 44, 45)."""
+    del world, topology, design, failure
+
+
+@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
+async def proof_only(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """Locked but for one key: that one runs and binds the slot, nothing else does (34 to 39)."""
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "proof-only", "the-proof")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "bob", "another")
+        nursery.start_soon(start_as, stage, "ann", "the-proof")
+        nursery.start_soon(start_as, stage, "cy", None)
+    await stage.until_done("the-proof")
+    await stage.surely_move("proof-only", "open")
+    await stage.until_done("another", who="bob")
+
+
+async def start_as(stage: Any, who: str, key: str | None, workflow: str = "order") -> None:
+    """Start *key* once, as *who*."""
+    await stage.start(key, who=who, workflow=workflow)
+
+
+async def finish_as(stage: Any, who: str, key: str, workflow: str = "order") -> None:
+    """Start *key* until it is done, as *who*."""
+    await stage.until_done(key, who=who, workflow=workflow)
