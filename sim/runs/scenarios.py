@@ -1,10 +1,11 @@
 """Stories of keyed starts: drained and reopened, delivered twice, released late, lost on the way."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import trio
 
-from ...actors.runs import RunObject
+from ...actors.runs import Owner, RunObject
 from ..faults import (
     Crash,
     DuplicateRequest,
@@ -25,12 +26,14 @@ from .properties import (
     ANSWERS,
     CLAIMS,
     EVERYWHERE,
-    given_back_unstarted,
+    answers_fit,
+    refused_means_untouched,
     refused_runs_leave_nothing,
 )
 
 __all__ = [
     "claim_lost",
+    "delivered_twice",
     "drain_midway",
     "drain_reopen",
     "duplicate_start",
@@ -233,8 +236,35 @@ async def duplicate_start(world: World, design: Design = "router") -> None:
 
 
 @scenario(
-    properties=(*CLAIMS, *ANSWERS),
-    parameters={**EACH, "failure": ("policy", "forged")},
+    faults=(DuplicateRequest(RunObject, at_most=1), LoseReply(RunObject, at_most=1)),
+    properties=CLAIMS,
+    parameters={"design": DESIGNS},
+)
+async def delivered_twice(world: World, design: Design = "router") -> None:
+    """A start is delivered twice, and nobody dies: what has ended stays settled (case 24)."""
+    stage = await set_stage(world, "objects", design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+        nursery.start_soon(stage.surely_move, "open", "draining")
+    await stage.surely_move("draining", "open")
+    await stage.until_done("key-1")
+
+
+FAILURES = ("policy", "forged", "step", "unwritable")
+
+
+class Forged(Exception):
+    """What has the fields of a refusal, and is none."""
+
+    status = 503
+    message = "the neighbour is fenced"
+    reason: ClassVar[dict[str, Any]] = {"code": "EXECUTION_FENCED", "state": "draining"}
+
+
+@scenario(
+    faults=(FailQuery("flowsafe_runs.UPDATE", causes=("locked",), weight=4),),
+    properties=(*CLAIMS, answers_fit, refused_means_untouched),
+    parameters={**EACH, "failure": FAILURES},
 )
 async def start_fails(
     world: World,
@@ -243,7 +273,20 @@ async def start_fails(
     failure: str = "policy",
 ) -> None:
     """A start fails for another reason than the fence: its claim is kept (22, 44, 45)."""
-    del world, topology, design, failure
+
+    async def policy(run_id: str, owner: Owner) -> Mapping[str, Any]:
+        del run_id, owner
+        if failure == "forged" and topology == "objects":
+            raise Forged("the neighbour is fenced")
+        raise PermissionError("EXECUTION_FENCED is what our neighbour says")
+
+    is_policy = failure in ("policy", "forged")
+    stage = await set_stage(
+        world, topology, design, request_context=policy if is_policy else None
+    )
+    workflow = "refusing" if failure == "step" else "order"
+    for _ in range(2):
+        await stage.start("key-1", workflow=workflow)
 
 
 @scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
