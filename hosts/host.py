@@ -302,11 +302,12 @@ def _was_bound(envelope: Envelope, number: int, stubs: frozenset[tuple[str, int]
     """Whether the stub was in use with incarnation *number* or one before (RPC-11).
 
     A stub learns from its first reply which incarnation it is bound to. What it sent before that is
-    known by the calls that were still unanswered at the reset: *stubs*.
+    known by the calls that were still unanswered at the reset: *stubs*. A first call is of a new
+    stub: the next incarnation of a caller numbers its stubs from the start again.
     """
     if envelope.incarnation:
         return envelope.incarnation <= number
-    return (envelope.caller, envelope.stub) in stubs
+    return envelope.order > 1 and (envelope.caller, envelope.stub) in stubs
 
 
 def _unbound(incarnation: Incarnation) -> frozenset[tuple[str, int]]:
