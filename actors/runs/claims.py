@@ -110,6 +110,10 @@ class KeyedStart:
             if claimed is None:
                 raise IdempotentStartPendingError(row.run_id, row.updated_at)
             return started(claimed, self.log)
+        now = await read_again(self.store, row)
+        if now != row:
+            # Somebody has just given it back, claimed it again or ended it: no verdict about that.
+            raise IdempotentStartPendingError(row.run_id, now.updated_at)
         raise IdempotentStartUnresolvableError(row.run_id)
 
     async def _claim_again(self, row: Reservation) -> Decision | None:

@@ -15,8 +15,8 @@ resumed. What a step has done outside stays done.
 """
 
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, NoReturn, Protocol, cast
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Literal, NoReturn, Protocol
 
 import attrs
 
@@ -45,6 +45,16 @@ class NoEffects:
         raise LookupError(f"the host gives no ledger: {kind} of {value!r} was not done")
 
 
+def in_order(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return *steps* as they are run."""
+    return tuple(steps)
+
+
+def each_once(roles: Iterable[str]) -> frozenset[str]:
+    """Return *roles* as a set."""
+    return frozenset(roles)
+
+
 @attrs.frozen
 class Workflow:
     """What can be run.
@@ -56,8 +66,8 @@ class Workflow:
     """
 
     id: str
-    steps: tuple[Step, ...] = attrs.field(converter=tuple)
-    roles: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    steps: tuple[Step, ...] = attrs.field(converter=in_order)
+    roles: frozenset[str] = attrs.field(default=frozenset(), converter=each_once)
 
 
 class Suspended(BaseException):
@@ -217,4 +227,4 @@ def plain_json(value: Any) -> Any:
     Raises:
         TypeError, ValueError: it is no JSON.
     """
-    return cast(Any, json.loads(json.dumps(value, allow_nan=False)))
+    return json.loads(json.dumps(value, allow_nan=False))

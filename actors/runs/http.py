@@ -167,11 +167,10 @@ def error_from(response: WebResponse) -> RunRouteError:
 
 def run_route_reason(error: RunRouteError) -> dict[str, Any] | None:
     """Return the reason of *error* if it has the form of one: an object with a code in it."""
-    reason: object = error.reason
+    reason = error.reason
     if not isinstance(reason, dict):
         return None
-    found = cast(dict[str, Any], reason)
-    return found if isinstance(found.get("code"), str) else None
+    return reason if isinstance(reason.get("code"), str) else None
 
 
 def run_route_response(error: RunRouteError) -> WebResponse:

@@ -51,6 +51,11 @@ def by_id(workflows: Iterable[Workflow]) -> Mapping[str, Workflow]:
     return {workflow.id: workflow for workflow in workflows}
 
 
+def no_workflows() -> tuple[Workflow, ...]:
+    """Return none."""
+    return ()
+
+
 def quiet(kind: str, fields: dict[str, Any]) -> None:
     """Tell nobody."""
     del kind, fields
@@ -74,7 +79,7 @@ class RunsDeployment:
     """
 
     workflows: Mapping[str, Workflow] = attrs.field(converter=by_id)
-    agents: Mapping[str, Workflow] = attrs.field(default=(), converter=by_id)
+    agents: Mapping[str, Workflow] = attrs.field(factory=no_workflows, converter=by_id)
     secrets: Secrets
     fence: Literal["database", "none"]
     reservations: Literal["database", "none"]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
-from durasim.actors import Program, WebRequest, WebResponse
+from durasim.actors import DatabaseFailed, Program, WebRequest, WebResponse
 from durasim.actors.runs import (
     PROCESS,
     Caller,
@@ -142,9 +142,11 @@ class Stage:
 
     async def open(self, state: str = "open") -> "Stage":
         """Provision the deployment."""
-        run = self.world.start(Deploy(state), "deployer")
-        assert await run.ended() == "done", run.error
-        return self
+        for _ in range(5):
+            run = self.world.start(Deploy(state), "deployer")
+            if await run.ended() == "done":
+                return self
+        raise AssertionError(run.error)
 
     async def work(self, work: Callable[[Services], Awaitable[Any]], name: str = "tool") -> Any:
         """Run *work* with the services of the deployment; returns what it returns."""
@@ -199,7 +201,11 @@ class Stage:
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query, outside of all messages; none without the table."""
-        rows = self.world.database.look(sql)
+        try:
+            rows = self.world.database.look(sql)
+        except DatabaseFailed as error:
+            assert "no such table" in str(error.__cause__), error
+            return []
         return [dict(zip(rows.columns, row, strict=True)) for row in rows.rows]
 
     def executions(self, run_id: str | None = None) -> int:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from durasim.sim import World
 
 from .stage import WAYS, Stage, Topology, play
