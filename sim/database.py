@@ -65,6 +65,20 @@ class Query:
         self._database.arrive(self)
 
 
+class Echo:
+    """A query that arrives a second time; nobody hears of it. It is its own event."""
+
+    __slots__ = ("_database", "_query")
+
+    def __init__(self, database: "WorldDatabase", query: Query) -> None:
+        self._database = database
+        self._query = query
+
+    def fire(self) -> None:
+        """Arrive at the database again."""
+        self._database.arrive_again(self._query)
+
+
 class Answer:
     """What a query gave, or why there is nothing to tell, on its way back. It is its own event."""
 
@@ -179,6 +193,17 @@ class WorldDatabase:
             kernel.agenda.at(kernel.now_us + SLOW_US, answer)
         else:
             kernel.fresh.append(answer)
+        if query.option == "twice":
+            kernel.agenda.at(kernel.now_us + SLOW_US, Echo(self, query))
+
+    def arrive_again(self, query: Query) -> None:
+        """A copy of a query arrives: it runs, and whoever asked has an answer already."""
+        try:
+            rows = self._run(query.statements)
+            changes, outcome = sum(each.changes for each in rows), digest([r.rows for r in rows])
+        except DatabaseFailed as raised:
+            changes, outcome = 0, type(raised).__name__
+        self._world.trace.add("queried", query.caller, 0, query.number, changes, outcome)
 
     def answer(self, query: Query, rows: list[QueryRows] | None, error: Exception | None) -> None:
         """An answer, or the news that there is none, arrives at whoever asked."""

@@ -10,7 +10,7 @@ import attrs
 
 from .fault import Fault, Sentences
 
-__all__ = ["FailQuery", "LoseQuery", "LoseQueryReply", "SlowQuery"]
+__all__ = ["DuplicateQuery", "FailQuery", "LoseQuery", "LoseQueryReply", "SlowQuery"]
 
 
 @attrs.frozen
@@ -30,6 +30,17 @@ class LoseQueryReply(Fault):
     kinds: ClassVar[tuple[str, ...]] = ("query",)
     sentences: ClassVar[Sentences] = (
         ("answer lost", "query {n} of {statement} by {caller} runs, and its answer is lost"),
+    )
+
+
+@attrs.frozen
+class DuplicateQuery(Fault):
+    """A query runs, and a second later it runs again; its caller learns of the first only."""
+
+    title: ClassVar[str] = "query duplicated"
+    kinds: ClassVar[tuple[str, ...]] = ("query",)
+    sentences: ClassVar[Sentences] = (
+        ("twice", "query {n} of {statement} by {caller} runs, and runs again 1 s later"),
     )
 
 

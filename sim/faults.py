@@ -4,7 +4,7 @@ A plan is a tuple of faults. `fault.py` says what a fault is; the kinds stand by
 """
 
 from .choices import Option
-from .database_faults import FailQuery, LoseQuery, LoseQueryReply, SlowQuery
+from .database_faults import DuplicateQuery, FailQuery, LoseQuery, LoseQueryReply, SlowQuery
 from .fault import Fault, Subject
 from .machine_faults import (
     Abort,
@@ -44,6 +44,7 @@ __all__ = [
     "CorruptReply",
     "CorruptRequest",
     "Crash",
+    "DuplicateQuery",
     "DuplicateRequest",
     "Evict",
     "FailConstructor",
@@ -119,5 +120,6 @@ KINDS: tuple[type[Fault], ...] = (
     LoseQueryReply,
     FailQuery,
     SlowQuery,
+    DuplicateQuery,
 )
 """Every kind of fault, in the order in which plans are drawn from it."""

@@ -20,6 +20,7 @@ SYSTEM = System(
         scenarios.start_fails,
         scenarios.delivered_twice,
         scenarios.duplicate_start,
+        scenarios.stale_release,
         scenarios.proof_only,
     ),
     (*EVERYWHERE, refused_runs_leave_nothing),

@@ -67,13 +67,15 @@ async def ask(run: StepContext) -> Any:
 
 async def refuse(run: StepContext) -> Any:
     """Raise what looks like a refusal of the fence, after work has begun (case 44)."""
+    run.effect("began", (run.payload["key"], run.run_id))
+    await run.sleep(0.5)
     raise ExecutionFencedError("draining", f"a step of {run.run_id}")
 
 
 WORKFLOWS = (
     Workflow("order", (charge,)),
     Workflow("approval", (charge, ask)),
-    Workflow("refusing", (charge, refuse)),
+    Workflow("refusing", (refuse,)),
 )
 
 

@@ -213,7 +213,7 @@ GIVING_BACK = (
     ),
     Mutant(
         "release_without_cas", f"{RUNS}.reservations:StartReservations.release",
-        release_without_cas, delivered_twice, (settled_stays_settled,), parameters=ROUTER,
+        release_without_cas, delivered_twice, (settled_stays_settled, given_back_unstarted), parameters=ROUTER,
     ),
     Mutant(
         "published_by_shape", f"{RUNS}.http:published_reason", published_by_shape, start_fails,

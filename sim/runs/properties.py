@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from ..faults import (
+    DuplicateQuery,
     FailQuery,
     LoseQuery,
     LoseQueryReply,
@@ -403,7 +404,7 @@ class RefusedRunsLeaveNothing(Watching[set[str]]):
         return True
 
 
-LOSING = (FailQuery, LoseQuery, LoseQueryReply, SlowQuery)
+LOSING = (DuplicateQuery, FailQuery, LoseQuery, LoseQueryReply, SlowQuery)
 
 
 def is_lossy(world: World) -> bool:

@@ -8,8 +8,8 @@ import trio
 from ...actors.runs import Owner, RunObject
 from ..faults import (
     Crash,
+    DuplicateQuery,
     DuplicateRequest,
-    Evict,
     FailQuery,
     LoseQuery,
     LoseQueryReply,
@@ -42,6 +42,7 @@ __all__ = [
     "lost_replies",
     "proof_only",
     "refused_start",
+    "stale_release",
     "start_fails",
 ]
 
@@ -216,9 +217,8 @@ async def lost_replies(
 @scenario(
     faults=(
         DuplicateRequest(RunObject, at_most=1),
-        LoseReply(RunObject, at_most=1),
         StaleIncarnation(RunObject, at_most=1),
-        Evict(RunObject, at_most=1),
+        LoseReply(RunObject, at_most=1),
     ),
     properties=CLAIMS,
     parameters={"design": DESIGNS},
@@ -228,7 +228,9 @@ async def duplicate_start(world: World, design: Design = "router") -> None:
     stage = await set_stage(world, "objects", design)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(start_as, stage, "ann", "key-1")
-        nursery.start_soon(stage.surely_move, "open", "draining")
+        nursery.start_soon(drain_in, stage, 0.002)
+        await trio.sleep(0.005)
+        nursery.start_soon(start_as, stage, "ann", "key-1")
     await stage.surely_move("draining", "open")
     await stage.start("key-1")
     await stage.calm()
@@ -245,8 +247,29 @@ async def delivered_twice(world: World, design: Design = "router") -> None:
     stage = await set_stage(world, "objects", design)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(start_as, stage, "ann", "key-1")
-        nursery.start_soon(stage.surely_move, "open", "draining")
+        nursery.start_soon(drain_in, stage, 0.002)
     await stage.surely_move("draining", "open")
+    await stage.until_done("key-1")
+
+
+@scenario(
+    faults=(DuplicateQuery(f"{RESERVATIONS}.UPDATE", at_most=1), Crash(RunObject, at_most=1)),
+    properties=CLAIMS,
+    parameters=EACH,
+)
+async def stale_release(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A release takes effect twice, the second time when the key was claimed anew (case 42)."""
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "draining")
+    await stage.start("key-1")
+    await stage.surely_move("draining", "open")
+    async with trio.open_nursery() as nursery:
+        for after_s in (0.8, 1.1):
+            await trio.sleep(max(0.0, after_s - world.now_s))
+            nursery.start_soon(start_as, stage, "ann", "key-1")
+    await stage.calm()
     await stage.until_done("key-1")
 
 
@@ -303,6 +326,12 @@ async def proof_only(
     await stage.until_done("the-proof")
     await stage.surely_move("proof-only", "open")
     await stage.until_done("another", who="bob")
+
+
+async def drain_in(stage: Any, seconds: float) -> None:
+    """Drain the deployment a while after."""
+    await trio.sleep(seconds)
+    await stage.surely_move("open", "draining")
 
 
 async def start_as(stage: Any, who: str, key: str | None, workflow: str = "order") -> None:

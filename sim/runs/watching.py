@@ -99,7 +99,6 @@ class Watching(Property[Watched[S]]):
         elif event.kind == "queried":
             number, changes, _ = event.detail
             if number in state.writes:
-                state.writes.discard(number)
                 state.is_stale = state.is_stale or changes > 0
         return state
 
