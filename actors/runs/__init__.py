@@ -10,12 +10,16 @@ from .refusal import is_execution_fence_refusal, isExecutionFenceRefusal
 from .reservations import Owner, Reservation, StartReservations
 from .run_object import RunObject
 from .snapshots import Snapshot, Snapshots
+from .thread_object import ThreadObject
+from .threads import AgentStart, AgentTopology
 from .wiring import RunsDeployment, Secrets, Services, provision
 
 __all__ = [
     "GATES",
     "PROCESS",
     "REGISTRY",
+    "AgentStart",
+    "AgentTopology",
     "Caller",
     "Effects",
     "ExecutionFence",
@@ -36,6 +40,7 @@ __all__ = [
     "StartReservations",
     "Step",
     "StepContext",
+    "ThreadObject",
     "Workflow",
     "isExecutionFenceRefusal",
     "is_execution_fence_refusal",

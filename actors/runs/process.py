@@ -14,6 +14,7 @@ from ..context import Context
 from ..object import DurableObject
 from ..worker import WebRequest, WebResponse, Worker
 from .admin import AdminRoutes
+from .agent_router import AgentRoutes
 from .approvals import Approval, ApprovalRouter, ApprovalService
 from .callers import Caller
 from .http import json_response, message_of, no_store, router_error_response
@@ -26,7 +27,9 @@ from .router import RunRoutes
 from .schedule_router import ScheduleRouter
 from .schedules import Schedules
 from .surface import Surface
+from .threads import AgentTopology
 from .topology import InProcess, ObjectBacked, RunTopology, Summary
+from .webhooks import Delivery, WebhookIngress
 from .wiring import Services
 
 __all__ = ["PROCESS", "Front", "RunProcess", "RunRouter"]
@@ -71,8 +74,11 @@ class Front:
             await self.services.identity.check_database()
             if IDENTITY_HEADER in request.headers or PRINCIPAL_HEADER in request.headers:
                 return refused(403, "these headers are not a tenant's to send")
-            operators = await self._admin().serve(request)
-            return operators or await self._tenant(request)
+            for signed in (self._admin(), self._webhooks()):
+                answer = await signed.serve(request)
+                if answer is not None:
+                    return answer
+            return await self._tenant(request)
         except Exception as error:
             self.services.log("request-failed", {"path": request.path, "error": message_of(error)})
             return router_error_response(error)
@@ -103,6 +109,21 @@ class Front:
             identity_secret=secrets.identity,
         )
 
+    def _webhooks(self) -> WebhookIngress:
+        services, deployment = self.services, self.services.deployment
+
+        async def handle(delivery: Delivery) -> None:
+            await deployment.on_delivery(services, delivery)
+
+        return WebhookIngress(
+            services.context.database,
+            services.fence,
+            deployment.webhook_secrets,
+            handle,
+            services.now_ms,
+            services.log,
+        )
+
     def _surfaces(self) -> tuple[Surface, ...]:
         services = self.services
         database, now_ms = services.context.database, services.now_ms
@@ -117,6 +138,7 @@ class Front:
                 services.mint,
             ),
             ObjectiveRouter(Objectives(database, now_ms), services.fence, services.log),
+            AgentRoutes(AgentTopology(services)),
         )
 
 

@@ -64,7 +64,11 @@ class Surface:
                 raise ForbiddenError(f"this takes the role {route.scope}")
             answer = await handler(request, caller, **parameters)
         except Exception as error:
-            return router_error_response(error)
+            return self.render(error)
         if isinstance(answer, WebResponse):
             return no_store(answer)
         return no_store(json_response(200, answer))
+
+    def render(self, error: Exception) -> WebResponse:
+        """Render an error for a tenant."""
+        return router_error_response(error)

@@ -20,6 +20,7 @@ from .identity import DeploymentIdentity
 from .reservations import Log, StartReservations
 from .runtime import Provider, RunnerRuntime
 from .snapshots import Snapshots
+from .webhooks import Delivery
 
 __all__ = [
     "RunsDeployment",
@@ -56,6 +57,16 @@ def no_workflows() -> tuple[Workflow, ...]:
     return ()
 
 
+OnDelivery = Callable[["Services", Delivery], Awaitable[None]]
+"""What a deployment does with a webhook's delivery."""
+
+
+async def undelivered(services: "Services", delivery: Delivery) -> None:
+    """Refuse: the deployment does nothing with deliveries."""
+    del services
+    raise LookupError(f"nobody handles the deliveries of {delivery.provider}")
+
+
 def quiet(kind: str, fields: dict[str, Any]) -> None:
     """Tell nobody."""
     del kind, fields
@@ -75,6 +86,8 @@ class RunsDeployment:
         topology: where runs live: each in an object, or in the process of the router.
         before_start: the host's policy, asked before a key is reserved.
         request_context: the host's policy, asked before a run is persisted.
+        webhook_secrets: by provider; who is not in it delivers nothing.
+        on_delivery: does what a webhook's delivery asks for; it may get one twice.
         log: told what went on beside an answer.
     """
 
@@ -88,6 +101,8 @@ class RunsDeployment:
     topology: Literal["objects", "process"] = "objects"
     before_start: BeforeStart | None = None
     request_context: Provider | None = None
+    webhook_secrets: Mapping[str, str] = attrs.field(factory=dict[str, str], repr=False)
+    on_delivery: OnDelivery = attrs.field(default=undelivered)
     log: Log = quiet
 
 
