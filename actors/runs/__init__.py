@@ -4,8 +4,9 @@ from .callers import Caller
 from .engine import Effects, Step, StepContext, Workflow
 from .fence import ExecutionFence, FenceReading, FenceState
 from .gates import GATES, Gate
+from .operations import OPERATIONS, Operations
 from .owners import REGISTRY, RunOwners
-from .process import PROCESS, RunProcess, RunRouter
+from .process import PROCESS, Front, RunProcess, RunRouter
 from .refusal import is_execution_fence_refusal, isExecutionFenceRefusal
 from .reservations import Owner, Reservation, StartReservations
 from .run_object import RunObject
@@ -16,6 +17,7 @@ from .wiring import RunsDeployment, Secrets, Services, provision
 
 __all__ = [
     "GATES",
+    "OPERATIONS",
     "PROCESS",
     "REGISTRY",
     "AgentStart",
@@ -25,7 +27,9 @@ __all__ = [
     "ExecutionFence",
     "FenceReading",
     "FenceState",
+    "Front",
     "Gate",
+    "Operations",
     "Owner",
     "Reservation",
     "RunObject",

@@ -10,6 +10,8 @@ which sign for themselves; everything else takes a caller.
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
+
 from ..context import Context
 from ..object import DurableObject
 from ..worker import WebRequest, WebResponse, Worker
@@ -17,6 +19,7 @@ from .admin import AdminRoutes
 from .agent_router import AgentRoutes
 from .approvals import Approval, ApprovalRouter, ApprovalService
 from .callers import Caller
+from .fires import ScheduledRuns
 from .http import json_response, message_of, no_store, router_error_response
 from .identity import IDENTITY_HEADER
 from .inventory import Inventory
@@ -28,6 +31,7 @@ from .schedule_router import ScheduleRouter
 from .schedules import Schedules
 from .surface import Surface
 from .threads import AgentTopology
+from .tick import ScheduleTick
 from .topology import InProcess, ObjectBacked, RunTopology, Summary
 from .webhooks import Delivery, WebhookIngress
 from .wiring import Services
@@ -82,6 +86,17 @@ class Front:
         except Exception as error:
             self.services.log("request-failed", {"path": request.path, "error": message_of(error)})
             return router_error_response(error)
+
+    def tick(self) -> ScheduleTick:
+        """Return what starts the fires of schedules, for whoever keeps time."""
+        services = self.services
+        return ScheduleTick(
+            Schedules(services.context.database, services.now_ms),
+            ScheduledRuns(self.topology),
+            services.fence,
+            services.mint,
+            services.log,
+        )
 
     async def _tenant(self, request: WebRequest) -> WebResponse:
         caller = self._caller(request)
@@ -161,6 +176,10 @@ class RunProcess(DurableObject, durable=False):
     async def serve(self, request: WebRequest) -> WebResponse:
         """Answer *request* as the router does."""
         return await self._front.answer(request)
+
+    async def tick(self) -> dict[str, int]:
+        """Start what schedules owe, once; returns how many fires came to what."""
+        return attrs.asdict(await self._front.tick().tick())
 
 
 def refused(status: int, message: str) -> WebResponse:

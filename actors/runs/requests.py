@@ -55,6 +55,8 @@ def body_of_order(order: RunOrder) -> dict[str, Any]:
         body["claimStamp"] = order.claim.stamp
     if order.thread_id is not None:
         body["threadId"] = order.thread_id
+    if order.schedule_id is not None:
+        body["scheduleId"] = order.schedule_id
     return body
 
 
@@ -70,16 +72,19 @@ def order_of(body: dict[str, Any], owner: Owner) -> RunOrder:
         if not is_path_safe(value):
             raise InvalidRunRequestError(f"{field} is not valid")
         names.append(value)
-    key, stamp, thread = (body.get(each) for each in ("idempotencyKey", "claimStamp", "threadId"))
-    for field, value in (("idempotencyKey", key), ("threadId", thread)):
+    optional = ("idempotencyKey", "threadId", "scheduleId")
+    key, thread, schedule = (body.get(field) for field in optional)
+    for field in optional:
+        value = body.get(field)
         if value is not None and not is_path_safe(value):
             raise InvalidRunRequestError(f"{field} is not valid")
+    stamp = body.get("claimStamp")
     if stamp is not None and (type(stamp) is not int or key is None):
         raise InvalidRunRequestError("claimStamp is not valid")
     claim = None if stamp is None or key is None else Claim(key, names[1], stamp)
     return RunOrder(
         workflow_id=names[0], run_id=names[1], owner=owner, payload=body.get("payload"), key=key,
-        claim=claim, thread_id=thread,
+        claim=claim, thread_id=thread, schedule_id=schedule,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ behind is found by the alarm or by the next start (spec/run-claims.md 3.2, 3.4, 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import attrs
 import trio
 
 from ..object import AlarmInfo, DurableObject
@@ -30,6 +31,7 @@ from .run_errors import (
     UnknownRunError,
 )
 from .runtime import Cut, RunnerRuntime, RunOrder, name_of
+from .schedules import Schedules
 from .snapshots import Snapshot
 from .wiring import Services
 
@@ -116,6 +118,7 @@ class RunObject(DurableObject):
             await self._gate(order)
             self._refuse_sealed(order)
             runs = self._runs()
+            order = await self._owned(order)
             await self._settle_pending()
             await self._refuse_existing(runs, order)
             snapshot = await self._attempt(runs, order)
@@ -132,6 +135,17 @@ class RunObject(DurableObject):
     def _refuse_sealed(self, order: RunOrder) -> None:
         if is_sealed(order.claim, self._journal.sealed()):
             raise RunAdmissionConflictError(order.run_id, "claim-sealed")
+
+    async def _owned(self, order: RunOrder) -> RunOrder:
+        """Return *order* with the owner that its run will have: that of its schedule, if any."""
+        if order.schedule_id is None:
+            return order
+        services = self._wired
+        schedules = Schedules(services.context.database, services.now_ms)
+        schedule = await schedules.get(order.schedule_id)
+        if schedule is None:
+            raise InvalidRunRequestError(f"scheduleId: there is no schedule {order.schedule_id}")
+        return attrs.evolve(order, owner=schedule.owner)
 
     async def _refuse_existing(self, runs: RunnerRuntime, order: RunOrder) -> None:
         found = await self._found(runs, order.workflow_id, order.run_id)

@@ -45,6 +45,7 @@ class RunOrder:
         key: the idempotency key that was reserved for it; None for a start without one.
         claim: what of the claim goes along, if the design has it so.
         thread_id: of an agent's run.
+        schedule_id: the schedule whose owner's run it is; None for a run of whoever asks.
     """
 
     workflow_id: str
@@ -54,6 +55,7 @@ class RunOrder:
     key: str | None = None
     claim: Claim | None = None
     thread_id: str | None = None
+    schedule_id: str | None = None
 
 
 class ActiveRun:

@@ -54,6 +54,10 @@ class RunTopology(Protocol):
         """Return the run as it was last persisted; None if there is none."""
         ...
 
+    async def dispatched(self, workflow_id: str, run_id: str) -> Summary | None:
+        """Return the run once what an interrupted start has left is settled; None if nothing."""
+        ...
+
     async def resume(
         self,
         workflow_id: str,
@@ -138,6 +142,10 @@ class InProcess:
         except UnknownRunError:
             return None
 
+    async def dispatched(self, workflow_id: str, run_id: str) -> Summary | None:
+        """As `RunTopology.dispatched`: a start that was interrupted here died with this memory."""
+        return await self.status(workflow_id, run_id)
+
     async def resume(
         self,
         workflow_id: str,
@@ -217,9 +225,15 @@ class ObjectBacked:
 
     async def status(self, workflow_id: str, run_id: str) -> Summary | None:
         """As `RunTopology.status`."""
-        owner = Owner("system", "router")
-        path = f"/runs/{workflow_id}/{run_id}"
-        response = await self.ask("GET", workflow_id, run_id, path, owner)
+        return await self._shown(workflow_id, run_id, f"/runs/{workflow_id}/{run_id}")
+
+    async def dispatched(self, workflow_id: str, run_id: str) -> Summary | None:
+        """As `RunTopology.dispatched`."""
+        path = f"/runs/{workflow_id}/{run_id}/dispatch-status"
+        return await self._shown(workflow_id, run_id, path)
+
+    async def _shown(self, workflow_id: str, run_id: str, path: str) -> Summary | None:
+        response = await self.ask("GET", workflow_id, run_id, path, Owner("system", "router"))
         return None if response.status == 404 else cast(Summary, do_summary(response))
 
     async def resume(

@@ -1,0 +1,31 @@
+"""`Operations`: what whoever operates a deployment asks for from inside of it.
+
+It is no route: nobody reaches it but programs of the deployment's own, and whoever keeps time.
+"""
+
+import attrs
+
+from ..object import DurableObject
+from .process import Front
+from .wiring import provision
+
+__all__ = ["OPERATIONS", "Operations"]
+
+OPERATIONS = "operations"
+"""The name of the one object."""
+
+
+class Operations(DurableObject, durable=False):
+    """Provisioning, and passes over what is due. It keeps nothing."""
+
+    async def provision(self, state: str) -> None:
+        """Make the database this deployment's, born as *state*; once more changes nothing.
+
+        Raises:
+            DoStatusError, RunError: it could not be done, or nobody can tell. Ask again.
+        """
+        await provision(self, state)
+
+    async def tick(self) -> dict[str, int]:
+        """Start what schedules owe, once; returns how many fires came to what."""
+        return attrs.asdict(await Front(self).tick().tick())
