@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from durasim.actors import DatabaseFailed, Program, WebRequest, WebResponse
 from durasim.actors.runs import (
@@ -140,7 +140,7 @@ class Stage:
             **more,
         )
 
-    async def open(self, state: str = "open") -> "Stage":
+    async def open(self, state: str = "open") -> Self:
         """Provision the deployment."""
         for _ in range(5):
             run = self.world.start(Deploy(state), "deployer")
