@@ -18,6 +18,7 @@ from ...actors.runs import (
     Caller,
     ExecutionFence,
     Owner,
+    RunObject,
     RunProcess,
     RunRouter,
     RunsDeployment,
@@ -72,7 +73,28 @@ async def refuse(run: StepContext) -> Any:
     raise ExecutionFencedError("draining", f"a step of {run.run_id}")
 
 
+async def quick(run: StepContext) -> dict[str, str]:
+    """Charge somebody, in no time."""
+    run.effect("began", (run.payload["key"], run.run_id))
+    return {"paid": run.run_id}
+
+
+async def long(run: StepContext) -> dict[str, str]:
+    """Charge somebody, and take a quarter of an hour for it."""
+    run.effect("began", (run.payload["key"], run.run_id))
+    await run.sleep(900)
+    return {"paid": run.run_id}
+
+
+async def wait(run: StepContext) -> Any:
+    """Wait for a minute, at most."""
+    return "waited" if run.is_resumed else run.suspend({"ask": "approve?"}, deadline_s=60)
+
+
 WORKFLOWS = (
+    Workflow("quick", (quick,)),
+    Workflow("long", (long,)),
+    Workflow("patient", (charge, wait)),
     Workflow("order", (charge,)),
     Workflow("approval", (charge, ask)),
     Workflow("refusing", (refuse,)),
@@ -175,7 +197,8 @@ class Stage:
         shown = hashlib.sha256(json.dumps(summary_of(answer), sort_keys=True).encode())
         note(
             "answered",
-            (who, key, answer.status, answer.code, answer.run_id, shown.hexdigest()[:8]),
+            (who, key, answer.status, answer.code, answer.run_id, shown.hexdigest()[:8],
+             "approvals" in answer.body),
         )
         return answer
 
@@ -216,6 +239,23 @@ class Stage:
                 return
             await trio.sleep(1)
         raise AssertionError(f"the operator cannot move the fence to {following}")
+
+    async def send_start(self, key: str, run_id: str, *, who: str = "ann") -> Answer:
+        """Start a run by its own id in its object, as a trusted program does."""
+        order = {
+            "workflowId": "order", "runId": run_id, "idempotencyKey": key, "payload": {"key": key},
+        }  # fmt: skip
+        headers = {
+            "x-flowsafe-deployment-identity": SECRETS.identity,
+            "x-flowsafe-principal": json.dumps(["human", who]),
+        }
+        request = WebRequest("POST", "/runs", json.dumps(order).encode(), headers)
+        stub = self.world.client("program").get(RunObject, f"order:{run_id}")
+        try:
+            response = await stub.serve(request)
+        except OutcomeUnknown as error:
+            return Answer(0, {"error": type(error).__name__})
+        return Answer(response.status, parsed(response))
 
     async def calm(self) -> None:
         """End the faults, and wait until every router and every alarm had its time."""

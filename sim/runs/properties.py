@@ -15,6 +15,14 @@ from ..faults import (
 from ..ledger import Entry
 from ..properties import Property
 from ..world import World
+from .admission import (
+    keyed_only,
+    moves_are_won,
+    proof_is_one_run,
+    sealed_stays_sealed,
+    settled_means_persisted,
+    shut_means_untouched,
+)
 from .watching import Fence, Reserved, Watched, Watching, stored_status
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "execution_is_single",
     "given_back_for_cause",
     "given_back_unstarted",
+    "live_deadlines_are_met",
     "no_key_is_stranded",
     "no_start_fails_unheard",
     "proof_slot_is_earned",
@@ -265,7 +274,7 @@ class AnswersFit(Watching[Callers]):
             self._answered(seen, entry, world)
 
     def _answered(self, seen: Watched[Callers], entry: Entry, world: World) -> None:
-        _, key, status, code, run_id, shown = entry.value  # type: ignore[misc]
+        who, key, status, code, run_id, shown, files = entry.value  # type: ignore[misc]
         own = seen.own
         was_alone = own.asking[key] == 1
         own.asking[key] -= 1
@@ -274,7 +283,16 @@ class AnswersFit(Watching[Callers]):
         row = seen.rows.get(key)
         if run_id is not None and row is not None:
             assert run_id == row.run_id, f"{key} means {short(row.run_id)}, not {short(run_id)}"
+        if row is not None:
+            theirs = who != row.owner_id
+            probe = (code, run_id) == ("IDEMPOTENT_START_OWNER_MISMATCH", None) or status != 200
+            assert not theirs or probe and run_id is None, f"{who} was shown {key}, another's"
+            probed = not theirs or code not in ("IDEMPOTENT_START_TARGET_MISMATCH",)
+            assert probed, f"{who} was told what {key} starts, which is another's"
+            sound = isinstance(row.stamp, int) or code == "IDEMPOTENT_START_UNREADABLE"
+            assert sound, f"{key} makes no sense, and was answered {status} {code}"
         if status == 200:
+            assert not (files and key in own.shown), f"approvals of {key} were filed again"
             assert own.shown.setdefault(key, shown) == shown, f"{key} was shown otherwise before"
             assert key in own.began, f"{key} was answered 200, and its run never began"
         if code == "IDEMPOTENT_START_ALREADY_SETTLED" and row is not None:
@@ -336,7 +354,7 @@ class ProofSlotIsEarned(Watching[set[str]]):
         """Look at the slot at the end."""
         super().holds(state, world)
         bound = state.fence.proof_run_id
-        if bound is not None and not is_lossy(world):
+        if bound is not None and not is_lossy(world, beside="RunOwners"):
             assert bound in state.own, f"the slot is bound to {short(bound)}, which never began"
         return True
 
@@ -404,18 +422,40 @@ class RefusedRunsLeaveNothing(Watching[set[str]]):
         return True
 
 
+class LiveDeadlinesAreMet(Watching[None]):
+    """No run waits for longer than its deadline when all has settled (case 33)."""
+
+    name = "a live deadline is met"
+    when = "at_rest"
+
+    def begin(self) -> None:
+        """Nothing."""
+
+    def holds(self, state: Watched[None], world: World) -> bool:
+        """Look at what still waits."""
+        super().holds(state, world)
+        waiting = "SELECT COUNT(*) FROM flowsafe_runs WHERE status = 'suspended'"
+        ((count,),) = world.database.look(waiting).rows
+        assert count == 0, f"{count} runs wait, and their deadline was given up"
+        return True
+
+
 LOSING = (DuplicateQuery, FailQuery, LoseQuery, LoseQueryReply, SlowQuery)
 
 
-def is_lossy(world: World) -> bool:
+def is_lossy(world: World, *, beside: str | None = None) -> bool:
     """Whether something has struck by which a design may strand a key (2.9).
 
     A fence that cannot be read is none of it: it refuses, and the claim goes back (case 27).
+
+    Args:
+        world: where.
+        beside: what strikes there does not count.
     """
     for fault, count in zip(world.plan, world.choices.struck, strict=True):
         is_query = isinstance(fault, LOSING)
         harmless = is_query and isinstance(fault.where, str) and FENCES in fault.where
-        if count and not harmless:
+        if count and not harmless and (beside is None or fault.where != beside):
             return True
     return False
 
@@ -447,6 +487,7 @@ refused_means_untouched = RefusedMeansUntouched()
 no_start_fails_unheard = NoStartFailsUnheard()
 proof_slot_is_earned = ProofSlotIsEarned()
 no_key_is_stranded = NoKeyIsStranded()
+live_deadlines_are_met = LiveDeadlinesAreMet()
 refused_runs_leave_nothing = RefusedRunsLeaveNothing()
 
 CLAIMS: tuple[Property[Any], ...] = (
@@ -455,6 +496,12 @@ CLAIMS: tuple[Property[Any], ...] = (
     given_back_for_cause,
     given_back_unstarted,
     settled_stays_settled,
+    settled_means_persisted,
+    sealed_stays_sealed,
+    shut_means_untouched,
+    moves_are_won,
+    proof_is_one_run,
+    keyed_only,
 )
 """What holds of rows in every story, under every fault of a design's assumptions."""
 

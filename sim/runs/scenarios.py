@@ -7,9 +7,11 @@ import trio
 
 from ...actors.runs import Owner, RunObject
 from ..faults import (
+    ClockJump,
     Crash,
     DuplicateQuery,
     DuplicateRequest,
+    Evict,
     FailQuery,
     LoseQuery,
     LoseQueryReply,
@@ -27,23 +29,36 @@ from .properties import (
     CLAIMS,
     EVERYWHERE,
     answers_fit,
+    live_deadlines_are_met,
+    no_key_is_stranded,
+    proof_slot_is_earned,
     refused_means_untouched,
     refused_runs_leave_nothing,
 )
 
 __all__ = [
     "claim_lost",
+    "corrupt_row",
+    "deadline_under_lock",
     "delivered_twice",
     "drain_midway",
     "drain_reopen",
     "duplicate_start",
+    "echo_after_reopen",
     "fence_unreadable",
     "first_calls",
     "lost_replies",
+    "much_later",
+    "operators_race",
     "proof_only",
+    "proofs_race",
     "refused_start",
+    "retried",
+    "sent_again",
     "stale_release",
     "start_fails",
+    "start_lost",
+    "unkeyed",
 ]
 
 EACH: dict[str, Any] = {"topology": TOPOLOGIES, "design": DESIGNS}
@@ -141,7 +156,7 @@ async def fence_unreadable(
 
 @scenario(
     properties=EVERYWHERE,
-    parameters={**EACH, "callers": (2, 10), "workflow": ("order", "approval")},
+    parameters={**EACH, "callers": (2, 10), "workflow": ("order", "approval", "quick")},
 )
 async def first_calls(
     world: World,
@@ -326,6 +341,145 @@ async def proof_only(
     await stage.until_done("the-proof")
     await stage.surely_move("proof-only", "open")
     await stage.until_done("another", who="bob")
+
+
+@scenario(
+    faults=(FailQuery("flowsafe_runs.SELECT", at_most=2),),
+    properties=(*CLAIMS, *ANSWERS),
+    parameters={**EACH, "workflow": ("order", "approval")},
+)
+async def retried(
+    world: World,
+    topology: Topology = "objects",
+    design: Design = "router",
+    workflow: str = "order",
+) -> None:
+    """A run has come to something; whoever asks again is shown the same (4, 5, 10, 14, 15)."""
+    stage = await set_stage(world, topology, design)
+    await stage.start("key-1", workflow=workflow)
+    await stage.start("key-1", workflow=workflow)
+    await stage.start("key-1", who="bob", workflow="quick")
+    await stage.calm()
+    await stage.until_done("key-1", workflow=workflow)
+
+
+@scenario(properties=(*CLAIMS, *ANSWERS), parameters=EACH)
+async def corrupt_row(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A row that makes no sense is never taken for absent or old (case 13)."""
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "draining")
+    await stage.start("key-1")
+    await stage.surely_move("draining", "open")
+    world.database.prepare(f"UPDATE {RESERVATIONS} SET updated_at = 'soon'")
+    await stage.start("key-1")
+
+
+@scenario(properties=(*CLAIMS, answers_fit), parameters={**EACH, "minutes": (1, 11)})
+async def much_later(
+    world: World, topology: Topology = "objects", design: Design = "router", minutes: int = 11
+) -> None:
+    """A run takes long; who asks again is told to wait, however long it takes (6)."""
+    stage = await set_stage(world, topology, design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "ann", "key-1", "long")
+        await trio.sleep(60 * minutes)
+        await stage.start("key-1", workflow="long")
+
+
+@scenario(properties=EVERYWHERE, parameters=EACH)
+async def unkeyed(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A start without a key touches no reservation (2.6)."""
+    stage = await set_stage(world, topology, design)
+    await stage.start(None)
+    await stage.start(None, workflow="approval")
+
+
+@scenario(properties=CLAIMS, parameters=EACH)
+async def operators_race(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """Two operators move the fence at once: one of them does (case 31)."""
+    stage = await set_stage(world, topology, design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.move, "open", "draining")
+        nursery.start_soon(stage.move, "open", "migration-locked")
+
+
+@scenario(
+    faults=(LoseRequest("RunOwners", at_most=1),),
+    properties=(*CLAIMS, proof_slot_is_earned),
+    parameters={"design": DESIGNS},
+)
+async def proofs_race(world: World, design: Design = "router") -> None:
+    """A trusted program starts a run of its own with the proof's key (35, 40)."""
+    stage = await set_stage(world, "objects", design)
+    await stage.surely_move("open", "proof-only", "the-proof")
+    await stage.start("the-proof")
+    await stage.send_start("the-proof", "a-run-of-its-own")
+
+
+@scenario(properties=CLAIMS, parameters={"design": DESIGNS})
+async def sent_again(world: World, design: Design = "router") -> None:
+    """A run that is there is answered with the fence while that is shut (3.2, case 41)."""
+    stage = await set_stage(world, "objects", design)
+    await stage.send_start("key-1", "run-1")
+    answer = await stage.send_start("key-1", "run-1")
+    assert answer.status == 409, f"a run that exists was answered {answer.status}"
+    await stage.surely_move("open", "draining")
+    answer = await stage.send_start("key-1", "run-1")
+    assert answer.code == "EXECUTION_FENCED", f"the answer was {answer.status} {answer.code}"
+
+
+@scenario(
+    faults=(DuplicateRequest(RunObject, at_most=1),),
+    properties=CLAIMS,
+    parameters={"design": ("holder", "sealer")},
+)
+async def echo_after_reopen(world: World, design: Design = "holder") -> None:
+    """A refused start arrives again when the deployment is open: its claim is another's now."""
+    stage = await set_stage(world, "objects", design)
+    await stage.surely_move("open", "draining")
+    await stage.start("key-1")
+    await stage.surely_move("draining", "open")
+    await trio.sleep(1)
+    await stage.until_done("key-1")
+
+
+@scenario(
+    faults=(
+        LoseRequest(RunObject, at_most=1),
+        ClockJump(RunObject, at_most=1),
+        Evict(RunObject, at_most=1),
+    ),
+    properties=(*CLAIMS, no_key_is_stranded),
+    parameters={"design": ("holder", "sealer")},
+)
+async def start_lost(world: World, design: Design = "sealer") -> None:
+    """A start is lost or late, and somebody asks about it (L4): only the sealer gets it back."""
+    stage = await set_stage(world, "objects", design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+        for seconds in (0.001, 0.009, 0.09, 0.9):
+            await trio.sleep(seconds)
+            nursery.start_soon(start_as, stage, "ann", "key-1")
+    await stage.start("key-1")
+    await stage.calm()
+    await stage.until_done("key-1")
+
+
+@scenario(properties=(live_deadlines_are_met,), parameters={"design": DESIGNS})
+async def deadline_under_lock(world: World, design: Design = "router") -> None:
+    """A deadline falls due while nothing may run: it is met when it may (case 33)."""
+    stage = await set_stage(world, "objects", design)
+    await stage.start("key-1", workflow="patient")
+    await stage.surely_move("open", "migration-locked")
+    await trio.sleep(7200)
+    await stage.surely_move("migration-locked", "open")
+    await trio.sleep(3000)
 
 
 async def drain_in(stage: Any, seconds: float) -> None:

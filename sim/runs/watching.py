@@ -16,7 +16,7 @@ from ..world import World
 __all__ = ["Fence", "Reserved", "Watched", "Watching"]
 
 ROWS = (
-    "SELECT key, run_id, state, updated_at, start_token FROM flowsafe_start_idempotency "
+    "SELECT key, run_id, state, updated_at, start_token, owner_id FROM flowsafe_start_idempotency "
     "ORDER BY key"
 )
 FENCE = "SELECT state, proof_key, proof_run_id FROM flowsafe_execution_fence"
@@ -31,6 +31,7 @@ class Reserved(NamedTuple):
     state: str
     stamp: int
     start_token: str | None
+    owner_id: str
 
 
 class Fence(NamedTuple):
