@@ -47,14 +47,11 @@ class Secrets:
     maintenance_admin: str | None = attrs.field(default=None, repr=False)
 
 
-def by_id(workflows: Iterable[Workflow]) -> Mapping[str, Workflow]:
+def by_id(workflows: Iterable[Workflow] | Mapping[str, Workflow]) -> Mapping[str, Workflow]:
     """Return *workflows* by id."""
+    if isinstance(workflows, Mapping):
+        return workflows
     return {workflow.id: workflow for workflow in workflows}
-
-
-def no_workflows() -> tuple[Workflow, ...]:
-    """Return none."""
-    return ()
 
 
 OnDelivery = Callable[["Services", Delivery], Awaitable[None]]
@@ -92,7 +89,7 @@ class RunsDeployment:
     """
 
     workflows: Mapping[str, Workflow] = attrs.field(converter=by_id)
-    agents: Mapping[str, Workflow] = attrs.field(factory=no_workflows, converter=by_id)
+    agents: Mapping[str, Workflow] = attrs.field(factory=dict[str, Workflow], converter=by_id)
     secrets: Secrets
     fence: Literal["database", "none"]
     reservations: Literal["database", "none"]

@@ -142,11 +142,9 @@ class Stage:
 
     async def open(self, state: str = "open") -> Self:
         """Provision the deployment."""
-        for _ in range(5):
-            run = self.world.start(Deploy(state), "deployer")
-            if await run.ended() == "done":
-                return self
-        raise AssertionError(run.error)
+        run = self.world.start(Deploy(state), "deployer")
+        assert await run.ended() == "done", run.error
+        return self
 
     async def work(self, work: Callable[[Services], Awaitable[Any]], name: str = "tool") -> Any:
         """Run *work* with the services of the deployment; returns what it returns."""
