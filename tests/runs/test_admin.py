@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from durasim.actors.runs import FenceState, RunsDeployment, Secrets, Services
+from durasim.actors.runs import FenceState, RunsDeployment, Secrets
 from durasim.sim import FailQuery, World
 
-from .stage import ADMIN, IDENTITY, WORKFLOWS, Stage, play, told
+from .stage import ADMIN, CALLERS, IDENTITY, WORKFLOWS, Stage, play, told
 
 FENCE = "/admin/execution-fence"
 INVENTORY = "/admin/inventory"
@@ -26,7 +26,7 @@ def wired(world: World, secret: str | None) -> Stage:
         secrets=Secrets(identity=IDENTITY, maintenance_admin=secret),
         fence="database",
         reservations="database",
-        authenticate=lambda token: None,
+        authenticate=CALLERS.get,
         log=stage.log,
     )
     return stage
@@ -201,8 +201,8 @@ def test_an_error_that_nobody_expects_is_500_with_a_fixed_text(
 ) -> None:
     """What it says goes to the log alone."""
 
-    def broken(services: Services) -> Any:
-        raise KeyError("a secret thing")
+    def broken(inventory: object) -> Any:
+        raise KeyError(f"a secret thing of {inventory}")
 
     async def story(world: World) -> None:
         stage = await Stage(world, "objects", "router").open()
