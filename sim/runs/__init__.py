@@ -2,8 +2,11 @@
 
 from ..systems import System
 from . import scenarios
+from .fencing import FENCING
 from .giving_back import GIVING_BACK
+from .holding import HOLDING
 from .properties import EVERYWHERE, refused_runs_leave_nothing
+from .reserving import RESERVING
 
 __all__ = ["SYSTEM"]
 
@@ -34,6 +37,6 @@ SYSTEM = System(
         scenarios.unkeyed,
     ),
     (*EVERYWHERE, refused_runs_leave_nothing),
-    GIVING_BACK,
+    (*GIVING_BACK, *RESERVING, *FENCING, *HOLDING),
 )
 """What `durasim` finds by the name `runs`."""

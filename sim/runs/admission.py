@@ -17,6 +17,7 @@ __all__ = [
     "sealed_stays_sealed",
     "settled_means_persisted",
     "shut_means_untouched",
+    "stamps_grow",
 ]
 
 RUNS = "SELECT run_id FROM flowsafe_runs ORDER BY run_id"
@@ -217,6 +218,25 @@ class SealedStaysSealed(Watching[dict[str, int]]):
             assert is_free, f"{after.key} was bound, and this claim of it had been sealed"
 
 
+class StampsGrow(Watching[None]):
+    """Each change of a row has a stamp of its own, whatever the clocks say (8.2)."""
+
+    name = "stamps grow"
+
+    def begin(self) -> None:
+        """Nothing."""
+
+    def changed(
+        self, seen: Watched[None], before: Reserved | None, after: Reserved | None, world: World
+    ) -> None:
+        """A row was changed."""
+        del seen, world
+        if before is not None and after is not None and isinstance(before.stamp, int):
+            grown = after.stamp > before.stamp
+            assert grown, f"{after.key} went from stamp {before.stamp} to {after.stamp}"
+
+
+stamps_grow = StampsGrow()
 shut_means_untouched = ShutMeansUntouched()
 moves_are_won = MovesAreWon()
 proof_is_one_run = ProofIsOneRun()

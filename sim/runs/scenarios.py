@@ -373,7 +373,8 @@ async def corrupt_row(
     await stage.start("key-1")
     await stage.surely_move("draining", "open")
     world.database.prepare(f"UPDATE {RESERVATIONS} SET updated_at = 'soon'")
-    await stage.start("key-1")
+    answer = await stage.start("key-1")
+    assert answer.code == "IDEMPOTENT_START_UNREADABLE", f"it was answered {answer.status}"
 
 
 @scenario(properties=(*CLAIMS, answers_fit), parameters={**EACH, "minutes": (1, 11)})

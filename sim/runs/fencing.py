@@ -1,0 +1,191 @@
+"""Mutants of the execution fence: how it is read, where it is asked, whom the proof names."""
+
+from typing import Any
+
+from ...actors import DatabaseFailed
+from ...actors.runs import ExecutionFence, FenceReading, RunObject, fence
+from ...actors.runs.errors import ExecutionFenceUnreadableError
+from ...actors.runs.http import json_response, read_object
+from ...actors.runs.journal import Pending
+from ...actors.runs.requests import order_of, principal_of
+from ...actors.runs.run_object import BODY_BYTES_MAX
+from ...actors.runs.runtime import RunnerRuntime
+from ..mutants import Mutant
+from .admission import moves_are_won, proof_is_one_run, shut_means_untouched
+from .giving_back import OBJECTS, PROCESS, ROUTER, RUNS
+from .properties import execution_is_single, live_deadlines_are_met, proof_slot_is_earned
+from .scenarios import (
+    deadline_under_lock,
+    drain_midway,
+    drain_reopen,
+    fence_unreadable,
+    operators_race,
+    proofs_race,
+    sent_again,
+)
+
+__all__ = ["FENCING"]
+
+right_read = ExecutionFence.read
+right_gate = RunObject._gate
+right_assert = RunnerRuntime._assert_start_fence
+
+
+async def unreadable_is_open(self: ExecutionFence) -> FenceReading:
+    """Take a fence that cannot be read for open."""
+    try:
+        return await right_read(self)
+    except ExecutionFenceUnreadableError:
+        return fence.OPEN_EXECUTION_FENCE
+
+
+def missing_table_mid_chain(error: BaseException, table: str) -> bool:
+    """Believe any cause in the chain, not only the root."""
+    seen: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in seen:
+        said = str(current)
+        if "no such table" in said.lower() and table in said:
+            return True
+        seen.append(current)
+        current = current.__cause__
+    return False
+
+
+async def cached_fence(self: ExecutionFence) -> FenceReading:
+    """Remember the first reading."""
+    kept: FenceReading | None = vars(self).get("kept")
+    if kept is None:
+        kept = vars(self)["kept"] = await right_read(self)
+    return kept
+
+
+async def transition_without_cas(
+    self: ExecutionFence, expected: str, following: str, proof_key: str | None = None
+) -> FenceReading:
+    """Move the fence wherever it is."""
+    del expected
+    anywhere = fence.TRANSITION.removesuffix(" AND state = ?")
+    after = fence.FenceState(following)
+    try:
+        await self._database.execute(anywhere, str(after), proof_key, self._now_ms())
+    except DatabaseFailed as error:
+        raise ExecutionFenceUnreadableError("the execution fence cannot be written") from error
+    return FenceReading(after, proof_key)
+
+
+async def gate_after_journal(self: RunObject, order: Any) -> None:
+    """Note the attempt before the fence is asked."""
+    self._journal.arm(Pending(order.workflow_id, order.run_id, self._wired.mint()))
+    await right_gate(self, order)
+    self._journal.clear()
+
+
+async def gate_after_create_run(self: RunnerRuntime, order: Any, token: str) -> Any:
+    """Ask the fence when the run has been created."""
+    workflow = self._check_order(order, token)
+    async with self._lock(order.workflow_id, order.run_id):
+        engine, create = self._engine, self._engine.create_run
+
+        async def created(shell: Any, binding: Any) -> Any:
+            made = await create(shell, binding)
+            await self._assert_start_fence(order)
+            return made
+
+        self._engine = Asking(engine, created)  # type: ignore[assignment]
+        try:
+            return await self._start_locked(workflow, order, token)
+        finally:
+            self._engine = engine
+
+
+class Asking:
+    """An engine that asks before it runs what it has created."""
+
+    def __init__(self, engine: Any, create_run: Any) -> None:
+        self._engine = engine
+        self.create_run = create_run
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+async def gate_after_existing_run(self: RunObject, request: Any) -> Any:
+    """Look for the run before the fence is asked."""
+    async with self._operation:
+        order = order_of(read_object(request, BODY_BYTES_MAX), principal_of(request))
+        self._check_name(order.workflow_id, order.run_id)
+        runs = self._runs()
+        await self._settle_pending()
+        await self._refuse_existing(runs, order)
+        await self._gate(order)
+        self._refuse_sealed(order)
+        snapshot = await self._attempt(runs, order)
+        return json_response(200, snapshot.summary())
+
+
+async def proof_slot_bound_at_object(self: RunObject, order: Any) -> None:
+    """Bind the slot where the start may still be refused."""
+    await right_gate(self, order)
+    wiring = self._wired.fence
+    if wiring != "none" and order.key is not None:
+        await wiring.record_proof_run(order.key, order.run_id)
+
+
+async def second_proof_run(self: RunnerRuntime, order: Any) -> bool:
+    """Let every run of the proof's key pass, whichever the slot names."""
+    wiring = self.fence
+    if wiring != "none" and order.key is not None:
+        await wiring.record_proof_run(order.key, order.run_id)
+    return True
+
+
+def deadline_charged(error: Exception) -> bool:
+    """Count a try that the fence refused."""
+    del error
+    return True
+
+
+FENCING = (
+    Mutant(
+        "unreadable_is_open", f"{RUNS}.fence:ExecutionFence.read", unreadable_is_open,
+        fence_unreadable, (shut_means_untouched,), parameters=ROUTER,
+    ),
+    Mutant(
+        "missing_table_mid_chain", f"{RUNS}.causes:is_missing_table", missing_table_mid_chain,
+        fence_unreadable, (shut_means_untouched,), parameters=ROUTER,
+    ),
+    Mutant(
+        "cached_fence", f"{RUNS}.fence:ExecutionFence.read", cached_fence, drain_reopen,
+        (shut_means_untouched, "no key is stranded"), parameters=PROCESS, needs_fault=False,
+    ),
+    Mutant(
+        "transition_without_cas", f"{RUNS}.fence:ExecutionFence.transition",
+        transition_without_cas, operators_race, (moves_are_won,), parameters=ROUTER,
+        needs_fault=False,
+    ),
+    Mutant(
+        "gate_after_journal", f"{RUNS}.run_object:RunObject._gate", gate_after_journal,
+        drain_reopen, (shut_means_untouched,), parameters=OBJECTS, needs_fault=False,
+    ),
+    Mutant(
+        "gate_after_create_run", f"{RUNS}.runtime:RunnerRuntime.start", gate_after_create_run,
+        drain_reopen, (shut_means_untouched,), parameters=PROCESS, needs_fault=False,
+    ),
+    Mutant(
+        "gate_after_existing_run", f"{RUNS}.run_object:RunObject._start",
+        gate_after_existing_run, sent_again, ("scenario",), parameters=ROUTER, needs_fault=False,
+    ),
+    Mutant(
+        "proof_slot_bound_at_object", f"{RUNS}.run_object:RunObject._gate",
+        proof_slot_bound_at_object, proofs_race, (proof_slot_is_earned,), parameters=ROUTER,
+    ),
+    Mutant(
+        "second_proof_run", f"{RUNS}.runtime:RunnerRuntime._bind_proof", second_proof_run,
+        proofs_race, (proof_is_one_run, execution_is_single), parameters=ROUTER, needs_fault=False,
+    ),
+    Mutant(
+        "deadline_charged", f"{RUNS}.journal:is_charged", deadline_charged, deadline_under_lock,
+        (live_deadlines_are_met,), parameters=ROUTER, needs_fault=False,
+    ),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""Mutants of the holder and of the sealer: what is bound, what is named, what is refused for good."""
+
+from typing import Any
+
+from ...actors.runs import Reservation, StartReservations, reservations
+from ...actors.runs.giveback import Holder
+from ..mutants import Mutant
+from .admission import sealed_stays_sealed, stamps_grow
+from .giving_back import RUNS
+from .properties import execution_is_single, given_back_unstarted
+from .scenarios import duplicate_start, echo_after_reopen, start_lost
+
+__all__ = ["HOLDING"]
+
+right_init = Holder.__init__
+
+
+def executes_without_bind(done: Any) -> bool:
+    """Run it whether the claim was bound or not."""
+    del done
+    return True
+
+
+async def stamp_is_clock(
+    self: StartReservations, key: str, run_id: str
+) -> Reservation | None:
+    """Stamp a claim with the clock, which may go back."""
+    sql = reservations.CLAIM.replace(reservations.STAMP, "updated_at = ?")
+    claimed = await self._write(sql, self._now_ms(), key, run_id)
+    return None if claimed is None or not claimed.rows else reservations.parse(claimed.rows[0])
+
+
+async def holder_releases_by_key(self: Holder, claim: Any) -> None:
+    """Give back whatever is claimed under the key."""
+    if claim is not None:
+        await self._store.release(claim.key, claim.run_id)
+
+
+def holder_trusts_status(self: Holder, store: StartReservations, log: Any) -> None:
+    """Give back on the router's side, too, where a status says so."""
+    right_init(self, store, log)
+    self.releasing = store
+
+
+def sealed_start_runs(claim: Any, sealed: int | None) -> bool:
+    """Start what was refused for good."""
+    del claim, sealed
+    return False
+
+
+HOLDER = {"design": "holder"}
+SEALER = {"design": "sealer"}
+
+HOLDING = (
+    Mutant(
+        "executes_without_bind", f"{RUNS}.snapshots:was_admitted", executes_without_bind,
+        echo_after_reopen, (execution_is_single, given_back_unstarted, "scenario"),
+        parameters=HOLDER,
+    ),
+    Mutant(
+        "stamp_is_clock", f"{RUNS}.reservations:StartReservations.claim", stamp_is_clock,
+        start_lost, (stamps_grow,), parameters=SEALER, needs_fault=False,
+    ),
+    Mutant(
+        "holder_releases_by_key", f"{RUNS}.giveback:Holder.refused", holder_releases_by_key,
+        duplicate_start, (given_back_unstarted,), parameters=HOLDER,
+    ),
+    Mutant(
+        "holder_trusts_status", f"{RUNS}.giveback:Holder.__init__", holder_trusts_status,
+        duplicate_start, (given_back_unstarted,), parameters=HOLDER,
+    ),
+    Mutant(
+        "sealed_start_runs", f"{RUNS}.giveback:is_sealed", sealed_start_runs, start_lost,
+        (sealed_stays_sealed,), parameters=SEALER,
+    ),
+)  # fmt: skip
