@@ -66,6 +66,10 @@ class LocalDatabase:
         self.after(label)
         return rows
 
+    def make(self, sql: str) -> None:
+        """Run a statement outside of everything that is counted or fails."""
+        self._connection.execute(sql)
+
     def look(self, sql: str, *parameters: SqlValue) -> list[tuple[object, ...]]:
         """Return what is stored, outside of everything that is counted or fails."""
         return self._tables.look(Statement(sql, parameters)).rows
