@@ -20,7 +20,7 @@ from durasim.actors.runs.tasks import BackgroundTasks, Task, admit_body
 from durasim.actors.runs.tick import ScheduleTick
 from durasim.actors.runs.topology import ObjectBacked
 from durasim.actors.runs.webhooks import signature_of
-from durasim.sim import World
+from durasim.sim import Row, World
 from durasim.wire import RunRouteError
 
 from .agents import AgentStage
@@ -43,6 +43,7 @@ class Site:
 
     Attributes:
         before: everything stored when the fence had been put into its state.
+        written: commits of objects, and queries that changed something, since then.
     """
 
     def __init__(self, world: World, case: str) -> None:
@@ -50,6 +51,15 @@ class Site:
         self.case = case
         self.stage = AgentStage(world, webhook_secrets={"shop": SECRET}, on_delivery=self.handle)
         self.before: Any = None
+        self.written: list[Row] = []
+        world.trace.watchers.setdefault("commit", []).append(self.written.append)
+        world.trace.watchers.setdefault("queried", []).append(self.queried)
+
+    def queried(self, row: Row) -> None:
+        """Note a query that changed something."""
+        _, changes, _ = row.detail
+        if changes:
+            self.written.append(row)
 
     async def handle(self, services: Services, delivery: object) -> None:
         """Do something outside for a delivery, a task, a message or an item."""
@@ -66,13 +76,18 @@ class Site:
             "UPDATE flowsafe_execution_fence SET state = {}, proof_key = {}, "
             "proof_run_id = {}".format(*words)
         )
+        self.mark()
+
+    def mark(self) -> None:
+        """From here on nothing may be written, not even for a while."""
         self.before = self.dump()
+        self.written.clear()
 
     def put_unbound(self) -> None:
         """As `put`, before any run has taken the slot."""
         self.put()
         self.world.database.prepare("UPDATE flowsafe_execution_fence SET proof_run_id = NULL")
-        self.before = self.dump()
+        self.mark()
 
     def dump(self) -> Any:
         """Return everything that is stored: in the shared database and in objects."""
@@ -90,8 +105,8 @@ class Site:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nothing was written since the fence was put."""
-        return bool(self.dump() == self.before)
+        """Whether nothing was written since the fence was put, not even to be undone."""
+        return not self.written and bool(self.dump() == self.before)
 
     async def refused_by(self, work: Callable[[Services], Awaitable[Any]]) -> Exception | None:
         """Return what *work* raised."""
@@ -223,7 +238,7 @@ async def schedule_tick(site: Site) -> bool:
         await schedules.create("s", ANN.owner, "order", None, 60_000, 1)
 
     await site.stage.work(owe)
-    site.before = site.dump()
+    site.mark()
 
     async def tick(services: Services) -> Any:
         return await ScheduleTick(
