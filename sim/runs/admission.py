@@ -201,6 +201,9 @@ class SealedStaysSealed(Watching[dict[str, int]]):
         if entry.kind == "log claim-sealed":
             line: dict[str, Any] = dict(entry.value)  # type: ignore[call-overload]
             seen.own[line["key"]] = line["stamp"]
+            row = seen.rows.get(line["key"])
+            is_bound = row is not None and row.start_token is not None
+            assert not is_bound, f"{line['key']} was sealed, and it is bound to an execution"
 
     def changed(
         self,

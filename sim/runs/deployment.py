@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import attrs
 import trio
 
-from ...actors import OutcomeUnknown, QueryRows, SqlValue, WebRequest, WebResponse
+from ...actors import OutcomeUnknown, QueryRows, SqlValue, WebRequest, WebResponse, Worker
 from ...actors.runs import (
     PROCESS,
     Caller,
@@ -23,11 +23,15 @@ from ...actors.runs import (
     RunRouter,
     RunsDeployment,
     Secrets,
+    Services,
     StepContext,
     Workflow,
 )
 from ...actors.runs.errors import ExecutionFencedError
+from ...actors.runs.http import json_response, router_error_response
 from ...actors.runs.identity import DeploymentIdentity
+from ...actors.runs.thread_object import ThreadObject
+from ...actors.runs.threads import AgentStart, AgentTopology
 from ..world import World
 
 __all__ = [
@@ -40,9 +44,9 @@ __all__ = [
     "set_stage",
 ]
 
-Topology = Literal["process", "objects"]
+Topology = Literal["process", "objects", "agents"]
 Design = Literal["router", "holder", "sealer"]
-TOPOLOGIES: tuple[Topology, ...] = ("process", "objects")
+TOPOLOGIES: tuple[Topology, ...] = ("process", "objects", "agents")
 DESIGNS: tuple[Design, ...] = ("router", "holder", "sealer")
 
 SECRETS = Secrets(identity="identity-" + "i" * 32, maintenance_admin="operator-" + "o" * 32)
@@ -132,6 +136,26 @@ class Answer:
         return self.body.get("runId", named)
 
 
+class AgentFront(Worker):
+    """A trusted program that starts agents under keys: the public routes take none."""
+
+    async def fetch(self, request: WebRequest) -> WebResponse:
+        """Start an agent as a run is started."""
+        caller = authenticate(request.headers["authorization"].removeprefix("Bearer "))
+        assert caller is not None
+        body = json.loads(request.body)
+        asked = AgentStart(
+            agent_id=body["workflowId"],
+            owner=caller.owner,
+            prompt=body["payload"],
+            key=body.get("idempotencyKey"),
+        )
+        try:
+            return json_response(200, await AgentTopology(Services(self)).start(asked))
+        except Exception as error:
+            return router_error_response(error)
+
+
 class Direct:
     """The shared database without messages, for what is there before a story begins."""
 
@@ -175,7 +199,9 @@ class Stage:
                 process = client.get(RunProcess, PROCESS, deadline_s=PATIENCE_S)
                 response = await process.serve(request)
             else:
-                router = client.worker(RunRouter, deadline_s=PATIENCE_S)
+                is_agent = self.topology == "agents" and request.path == "/runs"
+                front = AgentFront if is_agent else RunRouter
+                router = client.worker(front, deadline_s=PATIENCE_S)
                 response = await router.fetch(request)
         except OutcomeUnknown as error:
             return Answer(0, {"error": type(error).__name__})
@@ -240,17 +266,33 @@ class Stage:
             await trio.sleep(1)
         raise AssertionError(f"the operator cannot move the fence to {following}")
 
-    async def send_start(self, key: str, run_id: str, *, who: str = "ann") -> Answer:
-        """Start a run by its own id in its object, as a trusted program does."""
-        order = {
-            "workflowId": "order", "runId": run_id, "idempotencyKey": key, "payload": {"key": key},
+    async def send_start(
+        self,
+        key: str,
+        run_id: str,
+        *,
+        workflow: str = "order",
+        stamp: int | None = None,
+        who: str = "ann",
+    ) -> Answer:
+        """Start a run by its own id where it lives, as a trusted program does."""
+        order: dict[str, Any] = {
+            "workflowId": workflow, "runId": run_id, "idempotencyKey": key, "payload": {"key": key},
         }  # fmt: skip
+        if stamp is not None:
+            order["claimStamp"] = stamp
         headers = {
             "x-flowsafe-deployment-identity": SECRETS.identity,
             "x-flowsafe-principal": json.dumps(["human", who]),
         }
         request = WebRequest("POST", "/runs", json.dumps(order).encode(), headers)
-        stub = self.world.client("program").get(RunObject, f"order:{run_id}")
+        stub: RunObject | ThreadObject
+        if self.topology == "agents":
+            order["threadId"] = "thread-1"
+            request = WebRequest("POST", "/runs", json.dumps(order).encode(), headers)
+            stub = self.world.client("program").get(ThreadObject, "thread-1")
+        else:
+            stub = self.world.client("program").get(RunObject, f"{workflow}:{run_id}")
         try:
             response = await stub.serve(request)
         except OutcomeUnknown as error:
@@ -300,12 +342,13 @@ async def set_stage(
 
     world.env["runs"] = RunsDeployment(
         workflows=WORKFLOWS,
+        agents=WORKFLOWS,
         secrets=SECRETS,
         fence="database",
         reservations="database",
         authenticate=authenticate,
         design=design,
-        topology=topology,
+        topology="process" if topology == "process" else "objects",
         request_context=request_context,
         log=log,
     )

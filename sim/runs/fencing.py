@@ -22,6 +22,7 @@ from .scenarios import (
     operators_race,
     proofs_race,
     sent_again,
+    sent_while_live,
 )
 
 __all__ = ["FENCING"]
@@ -146,7 +147,19 @@ def deadline_charged(error: Exception) -> bool:
     return True
 
 
+async def gate_inside_run_lock(self: RunnerRuntime, order: Any, token: str) -> Any:
+    """Ask the fence when the run's lock is held."""
+    workflow = self._check_order(order, token)
+    async with self._lock(order.workflow_id, order.run_id):
+        await self._assert_start_fence(order)
+        return await self._start_locked(workflow, order, token)
+
+
 FENCING = (
+    Mutant(
+        "gate_inside_run_lock", f"{RUNS}.runtime:RunnerRuntime.start", gate_inside_run_lock,
+        sent_while_live, ("scenario",), parameters=ROUTER, needs_fault=False,
+    ),
     Mutant(
         "unreadable_is_open", f"{RUNS}.fence:ExecutionFence.read", unreadable_is_open,
         fence_unreadable, (shut_means_untouched,), parameters=ROUTER,

@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from ...actors.runs import Reservation, StartReservations, reservations
+from ...actors.runs import Reservation, RunObject, StartReservations, reservations
 from ...actors.runs.giveback import Holder
+from ...actors.runs.http import json_response, read_object
+from ...actors.runs.journal import Journal
+from ...actors.runs.run_object import BODY_BYTES_MAX
 from ..mutants import Mutant
 from .admission import sealed_stays_sealed, stamps_grow
 from .giving_back import RUNS
 from .properties import execution_is_single, given_back_unstarted
-from .scenarios import duplicate_start, echo_after_reopen, start_lost
+from .scenarios import duplicate_start, echo_after_reopen, late_start, start_lost
 
 __all__ = ["HOLDING"]
 
@@ -48,10 +51,32 @@ def sealed_start_runs(claim: Any, sealed: int | None) -> bool:
     return False
 
 
+def seal_in_memory(self: Journal, stamp: int) -> None:
+    """Refuse for good what this memory remembers."""
+    vars(self)["sealed"] = lambda: stamp
+
+
+async def seal_without_liveness(
+    self: RunObject, request: Any, workflow: str, run: str
+) -> Any:
+    """Seal whatever is under way."""
+    del workflow, run
+    self._journal.seal(read_object(request, BODY_BYTES_MAX)["stamp"])
+    return json_response(200, {"sealed": True})
+
+
 HOLDER = {"design": "holder"}
 SEALER = {"design": "sealer"}
 
 HOLDING = (
+    Mutant(
+        "seal_in_memory", f"{RUNS}.journal:Journal.seal", seal_in_memory, late_start,
+        (sealed_stays_sealed,), parameters=SEALER,
+    ),
+    Mutant(
+        "seal_without_liveness", f"{RUNS}.run_object:RunObject._seal", seal_without_liveness,
+        late_start, (sealed_stays_sealed,), parameters=SEALER, needs_fault=False,
+    ),
     Mutant(
         "executes_without_bind", f"{RUNS}.snapshots:was_admitted", executes_without_bind,
         echo_after_reopen, (execution_is_single, given_back_unstarted, "scenario"),
@@ -70,7 +95,7 @@ HOLDING = (
         duplicate_start, (given_back_unstarted,), parameters=HOLDER,
     ),
     Mutant(
-        "sealed_start_runs", f"{RUNS}.giveback:is_sealed", sealed_start_runs, start_lost,
-        (sealed_stays_sealed,), parameters=SEALER,
+        "sealed_start_runs", f"{RUNS}.giveback:is_sealed", sealed_start_runs, late_start,
+        (sealed_stays_sealed,), parameters=SEALER, needs_fault=False,
     ),
 )  # fmt: skip

@@ -5,6 +5,8 @@ from typing import Any
 
 import attrs
 
+from ...actors import Address
+
 from ..faults import (
     DuplicateQuery,
     FailQuery,
@@ -36,6 +38,7 @@ __all__ = [
     "given_back_unstarted",
     "live_deadlines_are_met",
     "no_key_is_stranded",
+    "not_started_while_live",
     "no_start_fails_unheard",
     "proof_slot_is_earned",
     "refused_means_untouched",
@@ -421,6 +424,25 @@ class RefusedRunsLeaveNothing(Watching[set[str]]):
         return True
 
 
+class NotStartedWhileLive(Watching[None]):
+    """No start is decided for a run that its object still has in flight (case 43)."""
+
+    name = "no start is decided while the run is live"
+
+    def begin(self) -> None:
+        """Nothing."""
+
+    def noted(self, seen: Watched[None], entry: Entry, world: World) -> None:
+        """Look into the memory of the run's object."""
+        del seen
+        if entry.kind == "log start-decided":
+            line = fields(entry)
+            found = world.incarnation(Address("RunObject", f"order:{line['runId']}"))
+            run: Any = None if found is None else found._object
+            is_live = run is not None and bool(run._in_flight)
+            assert not is_live, f"a start of {line['key']} was decided, and its run is live"
+
+
 class LiveDeadlinesAreMet(Watching[None]):
     """No run waits for longer than its deadline when all has settled (case 33)."""
 
@@ -486,6 +508,7 @@ refused_means_untouched = RefusedMeansUntouched()
 no_start_fails_unheard = NoStartFailsUnheard()
 proof_slot_is_earned = ProofSlotIsEarned()
 no_key_is_stranded = NoKeyIsStranded()
+not_started_while_live = NotStartedWhileLive()
 live_deadlines_are_met = LiveDeadlinesAreMet()
 refused_runs_leave_nothing = RefusedRunsLeaveNothing()
 

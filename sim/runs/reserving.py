@@ -18,11 +18,12 @@ from ...actors.runs.router import RunRoutes
 from ...actors.runs.run_errors import RunStateUnreadableError
 from ...actors.runs.runtime import RunnerRuntime
 from ...actors.runs.snapshots import Snapshots
+from ...actors.runs.threads import AgentTopology
 from ..mutants import Mutant
-from .admission import keyed_only, settled_means_persisted
+from .admission import keyed_only, settled_means_persisted, stamps_grow
 from .giving_back import OBJECTS, PROCESS, ROUTER, RUNS
-from .properties import answers_fit, execution_is_single, start_is_decided_once
-from .scenarios import corrupt_row, drain_reopen, first_calls, much_later, retried, unkeyed
+from .properties import answers_fit, not_started_while_live, start_is_decided_once
+from .scenarios import corrupt_row, drain_reopen, first_calls, much_later, retried, still_registered, unkeyed
 
 __all__ = ["RESERVING"]
 
@@ -159,7 +160,42 @@ async def approvals_refiled(self: RunRoutes, started: Any) -> Any:
     return {**summary, "approvals": [each.json() for each in filed]}
 
 
+async def probe_new_thread(
+    self: AgentTopology, reservation: Reservation, method: str, verb: str, body: Any = None
+) -> Any:
+    """Ask the thread that this call would start in, not the one that is recorded."""
+    thread_id = self._services.mint()
+    path = f"/runs/{reservation.target.id}/{reservation.run_id}/{verb}"
+    return await self.ask(method, thread_id, path, reservation.owner, body)
+
+
+def creator_shortcut_on_touched_row(reserved: Any) -> bool:
+    """Trust that who has made a row is the first to touch it."""
+    return bool(reserved.created)
+
+
+async def reclaim_without_probe(self: KeyedStart, row: Reservation) -> Any:
+    """Claim a row that is back without asking whether its run is live."""
+    claimed = await self.store.claim(row.key, row.run_id)
+    return None if claimed is None else claims.started(claimed, self.log)
+
+
 RESERVING = (
+    Mutant(
+        "creator_shortcut_on_touched_row", f"{RUNS}.claims:may_skip_replay",
+        creator_shortcut_on_touched_row, still_registered, (not_started_while_live,),
+        needs_fault=False, parameters={"design": "holder"},
+    ),
+    Mutant(
+        "reclaim_without_probe", f"{RUNS}.claims:KeyedStart._claim_again", reclaim_without_probe,
+        still_registered, (not_started_while_live,), needs_fault=False,
+        parameters={"design": "holder"},
+    ),
+    Mutant(
+        "probe_new_thread", f"{RUNS}.threads:AgentTopology._of", probe_new_thread, retried,
+        (answers_fit,), needs_fault=False,
+        parameters={"topology": "agents", "design": "router", "workflow": "order"},
+    ),
     Mutant(
         "claim_without_cas", f"{RUNS}.reservations:StartReservations.claim", claim_without_cas,
         first_calls, (start_is_decided_once, answers_fit), needs_fault=False, parameters=ROUTER,
@@ -194,7 +230,7 @@ RESERVING = (
     ),
     Mutant(
         "corrupt_stamp_is_zero", f"{RUNS}.reservations:parse", corrupt_stamp_is_zero, corrupt_row,
-        ("scenario",), needs_fault=False, parameters=ROUTER,
+        ("scenario", stamps_grow), needs_fault=False, parameters=ROUTER,
     ),
     Mutant(
         "grace_timer", f"{RUNS}.claims:KeyedStart.resolve", grace_timer, much_later,

@@ -1,11 +1,13 @@
 """Stories of keyed starts: drained and reopened, delivered twice, released late, lost on the way."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import trio
 
-from ...actors.runs import Owner, RunObject
+from ...actors.runs import Owner, RunObject, RunOwners, StartReservations
+from ...actors.runs.reservations import StartRequest, Target
 from ..faults import (
     ClockJump,
     Crash,
@@ -31,6 +33,7 @@ from .properties import (
     answers_fit,
     live_deadlines_are_met,
     no_key_is_stranded,
+    not_started_while_live,
     proof_slot_is_earned,
     refused_means_untouched,
     refused_runs_leave_nothing,
@@ -47,6 +50,7 @@ __all__ = [
     "echo_after_reopen",
     "fence_unreadable",
     "first_calls",
+    "late_start",
     "lost_replies",
     "much_later",
     "operators_race",
@@ -55,9 +59,11 @@ __all__ = [
     "refused_start",
     "retried",
     "sent_again",
+    "sent_while_live",
     "stale_release",
     "start_fails",
     "start_lost",
+    "still_registered",
     "unkeyed",
 ]
 
@@ -314,7 +320,7 @@ async def start_fails(
 
     async def policy(run_id: str, owner: Owner) -> Mapping[str, Any]:
         del run_id, owner
-        if failure == "forged" and topology == "objects":
+        if failure == "forged" and topology != "process":
             raise Forged("the neighbour is fenced")
         raise PermissionError("EXECUTION_FENCED is what our neighbour says")
 
@@ -481,6 +487,83 @@ async def deadline_under_lock(world: World, design: Design = "router") -> None:
     await trio.sleep(7200)
     await stage.surely_move("migration-locked", "open")
     await trio.sleep(3000)
+
+
+@scenario(properties=CLAIMS, parameters={"topology": ("agents",), "design": DESIGNS})
+async def sent_while_live(
+    world: World, topology: Topology = "agents", design: Design = "router"
+) -> None:
+    """A refused start does not wait for a live leg of its run (1.10)."""
+    stage = await set_stage(world, topology, design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(stage.send_start, "key-1", "run-1", workflow="long"))
+        await trio.sleep(60)
+        await stage.surely_move("open", "draining")
+        answer = await stage.send_start("key-1", "run-1", workflow="long")
+        assert answer.code == "EXECUTION_FENCED", f"the answer was {answer.status} {answer.code}"
+
+
+@scenario(
+    faults=(Evict(RunObject, at_most=1),),
+    properties=CLAIMS,
+    parameters={"design": ("sealer",), "after_ms": (1, 5, 20)},
+)
+async def late_start(world: World, design: Design = "sealer", after_ms: int = 5) -> None:
+    """A start arrives when its claim was asked about, and refused for good (8.2)."""
+    stage = await set_stage(world, "objects", design)
+    slow = StartReservations(world.client("slow router").database, lambda: START_MS)
+    asked = StartRequest("key-1", Owner("human", "ann"), Target("workflow", "order"))
+    await slow.reserve(asked, lambda: "run-1")
+    claimed = await slow.claim("key-1", "run-1")
+    assert claimed is not None
+    world.ledger.note(
+        "log start-decided",
+        (("key", "key-1"), ("runId", "run-1"), ("stamp", claimed.updated_at)),
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+        await trio.sleep(after_ms / 1000)
+        await stage.send_start("key-1", "run-1", stamp=claimed.updated_at)
+    await stage.calm()
+    await stage.until_done("key-1")
+
+
+class SlowOwners(RunOwners, name=RunOwners.stored_name):
+    """A registry that takes its time to forget."""
+
+    async def reserve(self, run: str, token: str, kind: str, owner_id: str) -> None:
+        """Reserve, in 5 ms."""
+        await self.sleep(0.005)
+        await super().reserve(run, token, kind, owner_id)
+
+    async def release(self, run: str, token: str) -> bool:
+        """Forget, in 200 ms."""
+        await self.sleep(0.2)
+        return await super().release(run, token)
+
+
+@scenario(
+    properties=(*CLAIMS, not_started_while_live),
+    parameters={"design": ("holder", "sealer")},
+)
+async def still_registered(world: World, design: Design = "holder") -> None:
+    """A claim is back, and the start that was refused is not quite over (19, 43)."""
+    world.machine("registry", (SlowOwners,))
+    stage = await set_stage(world, "objects", design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+        await trio.sleep(0.001)
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+        await trio.sleep(0.001)
+        await stage.surely_move("open", "draining")
+        await trio.sleep(0.05)
+        nursery.start_soon(start_as, stage, "ann", "key-1")
+    await stage.surely_move("draining", "open")
+    await stage.until_done("key-1")
+
+
+START_MS = 1_767_225_600_000
+"""When worlds begin, milliseconds since 1970."""
 
 
 async def drain_in(stage: Any, seconds: float) -> None:
