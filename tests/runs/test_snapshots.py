@@ -183,7 +183,8 @@ def test_a_summary_shows_what_the_status_calls_for() -> None:
         "status": "failed",
         "error": {"name": "E", "message": "no"},
     }
-    for status in PARKED:
-        parked: Any = attrs.evolve(SHELL, status=status, suspended="ask")
+    parking: Any
+    for parking in sorted(PARKED):
+        parked = attrs.evolve(SHELL, status=parking, suspended="ask")
         assert parked.summary()["suspended"] == "ask"
     assert attrs.evolve(SHELL, status="success").summary()["result"] is None

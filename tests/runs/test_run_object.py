@@ -1,0 +1,507 @@
+"""The object of a run: the order of its start, what it leaves behind, and what it does later."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import trio
+
+from durasim.actors import OutcomeUnknown
+from durasim.actors.runs import RunObject, RunOwners, StepContext, Workflow
+from durasim.actors.runs.errors import ExecutionFencedError
+from durasim.actors.runs.identity import IDENTITY_HEADER
+from durasim.actors.runs.journal import Journal
+from durasim.actors.runs.requests import PRINCIPAL_HEADER, principal_header
+from durasim.actors.runs.reservations import Owner
+from durasim.actors.runs.run_errors import RunStateUnreadableError
+from durasim.actors.runs.runtime import RunnerRuntime
+from durasim.sim import World
+
+from .stage import Stage, charge, play
+
+RUN = "order:r1"
+JOURNAL = "flowsafe:run-owner-recovery:v1"
+DEADLINE = "flowsafe:run-deadline:v1"
+
+Story = Callable[[Stage], Awaitable[None]]
+
+
+def tell(story: Story, design: str = "router", state: str = "open", **more: Any) -> None:
+    """Run *story* with a deployment over objects."""
+
+    async def whole(world: World) -> None:
+        await story(await Stage(world, "objects", design, **more).open(state))
+
+    play(whole)
+
+
+def nothing_is_left(stage: Stage, run: str = RUN) -> bool:
+    """Whether no trace of a run is anywhere."""
+    rows = stage.query("SELECT * FROM flowsafe_runs")
+    return not rows and JOURNAL not in stage.stored(run) and not stage.owners()
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ({}, {IDENTITY_HEADER: ""}, 503),
+        ({}, {IDENTITY_HEADER: "another deployment"}, 503),
+        ({}, {PRINCIPAL_HEADER: ""}, 403),
+        ({}, {PRINCIPAL_HEADER: '["nobody", "ann"]'}, 403),
+        ({"workflowId": 7}, {}, 400),
+        ({"workflowId": "a/b"}, {}, 400),
+        ({"runId": None}, {}, 400),
+        ({"runId": "r2"}, {}, 500),
+        ({"idempotencyKey": "a b"}, {}, 400),
+        ({"claimStamp": 5}, {}, 400),
+        ({"scheduleId": "unknown"}, {}, 400),
+        ({"workflowId": "order"}, {}, 200),
+    ],
+)
+def test_a_start_is_checked_before_anything_is_written(
+    body: dict[str, Any], headers: dict[str, str], status: int
+) -> None:
+    """Identity, principal, names, key: each with its status."""
+
+    async def story(stage: Stage) -> None:
+        asked = {"workflowId": "order", "runId": "r1", **body}
+        answer = await stage.ask_object("POST", RUN, "start", asked, **headers)
+        assert answer[0] == status, answer
+        assert nothing_is_left(stage) == (status != 200)
+
+    tell(story)
+
+
+def test_a_deployment_that_is_not_provisioned_answers_nothing() -> None:
+    """503 before the request is looked at; so does one on another deployment's database."""
+
+    async def story(world: World) -> None:
+        stage = Stage(world, "objects", "router")
+        assert (await stage.start_at_object(RUN))[0] == 503
+        await stage.open()
+        world.database.prepare("UPDATE flowsafe_deployment SET sentinel = 'theirs'")
+        assert (await stage.start_at_object(RUN))[0] == 503
+        world.database.prepare("DELETE FROM flowsafe_deployment")
+        assert (await stage.start_at_object(RUN))[0] == 503
+
+    play(story)
+
+
+def test_an_object_needs_a_fence_and_reservations() -> None:
+    """With a real database, opting out of either is a mistake of the wiring."""
+    for missing in ("fence", "reservations"):
+
+        async def story(stage: Stage) -> None:
+            status, body = await stage.start_at_object(RUN)
+            assert (status, "needs a fence" in body["error"]) == (500, True)
+
+        tell(story, **{missing: "none"})
+
+
+def test_what_is_no_route_is_not_there() -> None:
+    """And a stream needs an upgrade; a run that is not there is 404."""
+
+    async def story(stage: Stage) -> None:
+        assert (await stage.ask_object("GET", RUN, "start"))[0] == 404
+        assert (await stage.ask_object("PUT", RUN, "resume"))[0] == 404
+        assert (await stage.ask_object("GET", RUN, "stream"))[0] == 426
+        for verb in ("", "dispatch-status"):
+            assert (await stage.ask_object("GET", RUN, verb))[0] == 404
+        assert (await stage.ask_object("POST", RUN, "terminate", {}))[0] == 404
+        stub = await stage.ask_object("GET", "order:r2", "", **{PRINCIPAL_HEADER: ""})
+        assert stub[0] == 404
+
+    tell(story)
+
+
+def test_the_fence_stands_before_everything_of_the_run() -> None:
+    """A refused start has read and written nothing; not even an existing run comes first."""
+
+    async def story(stage: Stage) -> None:
+        stage.put_fence("draining")
+        status, body = await stage.start_at_object(RUN)
+        assert (status, body["reason"]["code"]) == (503, "EXECUTION_FENCED")
+        assert nothing_is_left(stage)
+        assert stage.stored(RUN) == {}
+        stage.put_fence("open")
+        assert (await stage.start_at_object(RUN))[0] == 200
+        assert (await stage.start_at_object(RUN))[0] == 409
+        stage.put_fence("draining")
+        status, body = await stage.start_at_object(RUN)
+        assert (status, body["reason"]["code"]) == (503, "EXECUTION_FENCED")
+
+    tell(story)
+
+
+def test_a_run_that_is_there_is_not_started_again() -> None:
+    """409 for its owner; to somebody else it is a plain error."""
+
+    async def story(stage: Stage) -> None:
+        assert (await stage.start_at_object(RUN))[0] == 200
+        status, body = await stage.start_at_object(RUN)
+        assert (status, "reason" in body) == (409, False)
+        asked = {"workflowId": "order", "runId": "r1"}
+        bob = {PRINCIPAL_HEADER: principal_header(Owner("human", "bob"))}
+        assert (await stage.ask_object("POST", RUN, "start", asked, **bob))[0] == 500
+        assert stage.executions() == 1
+
+    tell(story)
+
+
+@pytest.mark.parametrize("design", ["router", "holder", "sealer"])
+def test_case_26_a_fence_that_closes_between_the_two_gates(
+    design: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Journal and ownership are undone, the fence's error goes out, and the claim goes back."""
+
+    async def story(stage: Stage) -> None:
+        arm = Journal.arm
+
+        def closing(journal: Journal, pending: Any) -> None:
+            arm(journal, pending)
+            stage.put_fence("migration-locked")
+
+        monkeypatch.setattr(Journal, "arm", closing)
+        status, body = await stage.start("k1")
+        assert (status, body["reason"]["state"]) == (503, "migration-locked")
+        row = stage.row("k1")
+        assert row is not None
+        assert row["state"] == "reserved"
+        assert nothing_is_left(stage, f"order:{row['run_id']}")
+        monkeypatch.setattr(Journal, "arm", arm)
+        stage.put_fence("open")
+        assert (await stage.start("k1"))[0] == 200
+        assert stage.executions(row["run_id"]) == 1
+
+    tell(story, design)
+
+
+def test_case_47_a_recovery_that_fails_keeps_the_refusal_and_the_journal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The fence's error goes out all the same; the next start settles the journal first."""
+
+    async def story(stage: Stage) -> None:
+        refused: list[str] = []
+
+        async def shut(_runtime: RunnerRuntime, order: Any) -> None:
+            if not refused:
+                refused.append(order.run_id)
+                raise ExecutionFencedError("draining", "run start")
+
+        async def unreadable(*_args: Any) -> None:
+            raise RunStateUnreadableError("lost")
+
+        recover = RunnerRuntime.recover_start_attempt
+        monkeypatch.setattr(RunnerRuntime, "_assert_start_fence", shut)
+        monkeypatch.setattr(RunnerRuntime, "recover_start_attempt", unreadable)
+        assert (await stage.start("k1"))[0] == 503
+        run = f"order:{refused[0]}"
+        assert JOURNAL in stage.stored(run)
+        assert stage.owners() != {}
+        assert "run-owner-recovery-failed" in stage.log.kinds
+        assert (stage.row("k1") or {})["state"] == "reserved"
+        monkeypatch.setattr(RunnerRuntime, "recover_start_attempt", recover)
+        status, summary = await stage.start("k1")
+        assert (status, summary["runId"]) == (200, refused[0])
+        assert JOURNAL not in stage.stored(run)
+        assert stage.executions() == 1
+
+    tell(story)
+
+
+def test_case_6_a_start_under_way_is_live_beside_the_lock() -> None:
+    """A retry is told that it is pending; when it has ended, it is shown."""
+
+    async def story(stage: Stage) -> None:
+        answers: list[Any] = []
+
+        async def first() -> None:
+            answers.append(await stage.start("k1", "slow"))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(first)
+            await trio.sleep(10)
+            row = stage.row("k1")
+            assert row is not None
+            run = f"slow:{row['run_id']}"
+            assert await stage.ask_object("GET", run, "start-liveness") == (200, {"live": True})
+            status, body = await stage.start("k1", "slow")
+            assert (status, body["reason"]["pendingSince"]) == (503, row["updated_at"])
+            status, body = await stage.ask_object("GET", run)
+            assert (status, body["status"]) == (200, "pending")
+            assert await stage.ask_object("POST", run, "seal", {"stamp": 1}) == (
+                200,
+                {"sealed": False},
+            )
+        assert await stage.start("k1", "slow") == answers[0]
+        assert await stage.ask_object("GET", run, "start-liveness") == (200, {"live": False})
+        assert stage.executions() == 1
+
+    tell(story)
+
+
+def test_case_4_what_a_dead_attempt_has_left_is_settled_by_the_alarm() -> None:
+    """The shell is deleted, the owner released; the key stays claimed, and runs no second time."""
+
+    async def story(stage: Stage) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lost, stage)
+            await trio.sleep(10)
+            assert stage.query("SELECT status FROM flowsafe_runs") == [{"status": "pending"}]
+            stage.world.default().crash("on purpose")
+        row = stage.row("k1")
+        assert row is not None
+        assert JOURNAL in stage.stored(f"slow:{row['run_id']}")
+        await trio.sleep(61)
+        assert nothing_is_left(stage, f"slow:{row['run_id']}")
+        status, body = await stage.start("k1", "slow")
+        assert (status, body["reason"]["code"]) == (409, "IDEMPOTENT_START_UNRESOLVABLE")
+        assert stage.executions() == 1
+
+    async def lost(stage: Stage) -> None:
+        with pytest.raises(OutcomeUnknown):
+            await stage.start("k1", "slow")
+
+    tell(story)
+
+
+def test_an_attempt_that_has_persisted_is_settled_as_what_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An owner that could not be settled at once is settled by the next question."""
+
+    async def story(stage: Stage) -> None:
+        settle = RunOwners.settle
+
+        async def fails(*_args: Any) -> bool:
+            raise OSError("lost")
+
+        monkeypatch.setattr(RunOwners, "settle", fails)
+        status, summary = await stage.start_at_object(RUN)
+        assert (status, summary["status"]) == (200, "success")
+        assert JOURNAL in stage.stored(RUN)
+        monkeypatch.setattr(RunOwners, "settle", settle)
+        assert await stage.ask_object("GET", RUN, "dispatch-status") == (200, summary)
+        assert JOURNAL not in stage.stored(RUN)
+        ((owner,),) = [stage.owners().values()]
+        assert owner["is_settled"]
+
+    tell(story)
+
+
+def test_case_25_a_run_past_its_gate_is_not_preempted() -> None:
+    """A step closes the fence: its run completes, and only the next start is refused."""
+
+    async def story(world: World) -> None:
+        async def closes(run: StepContext) -> str:
+            stage.put_fence("migration-locked")
+            return run.run_id
+
+        workflows = (Workflow("closing", (closes, charge)), Workflow("order", (charge,)))
+        stage = await Stage(world, "objects", "router", workflows=workflows).open()
+        status, body = await stage.start("k1", "closing")
+        assert (status, body["status"]) == (200, "success")
+        assert (await stage.start("k2"))[0] == 503
+        assert stage.executions() == 1
+
+    play(story)
+
+
+def test_a_parked_run_goes_on_when_the_fence_lets_it() -> None:
+    """Draining lets what exists complete; a lock does not."""
+
+    async def story(stage: Stage) -> None:
+        status, summary = await stage.start("k1", "pair")
+        assert (status, summary["status"]) == (200, "suspended")
+        path = f"/runs/pair/{summary['runId']}"
+        stage.put_fence("migration-locked")
+        refused = await stage.send("POST", f"{path}/resume", {"data": 1})
+        assert refused.status == 503
+        stage.put_fence("draining")
+        assert (await stage.send("POST", f"{path}/resume", {"data": 1})).status == 200
+        assert (await stage.send("POST", f"{path}/resume", {"data": 1})).status == 409
+        assert (await stage.send("POST", f"{path}/terminate")).status == 409
+        assert (await stage.start("k1", "pair"))[1]["result"] == 1
+        assert stage.executions() == 1
+
+    tell(story)
+
+
+def test_a_live_leg_is_cut_and_stays_cut() -> None:
+    """Terminating is ungated, cancels the leg first, and can be said again."""
+
+    async def story(stage: Stage) -> None:
+        answers: list[Any] = []
+
+        async def first() -> None:
+            answers.append(await stage.start("k1", "slow"))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(first)
+            await trio.sleep(10)
+            stage.put_fence("migration-locked")
+            run = f"slow:{(stage.row('k1') or {})['run_id']}"
+            status, body = await stage.ask_object("POST", run, "terminate", {})
+            assert (status, body["status"]) == (200, "cancelled")
+        assert answers == [(200, body)]
+        for verb in ("terminate", "deadline", "terminate-replay"):
+            assert await stage.ask_object("POST", run, verb, {}) == (200, body)
+        assert stage.query("SELECT cleaned FROM flowsafe_runs") == [{"cleaned": 1}]
+        assert (stage.row("k1") or {})["state"] == "terminal"
+        assert (await stage.ask_object("POST", run, "resume", {}))[0] == 503
+        stage.put_fence("open")
+        assert (await stage.ask_object("POST", run, "resume", {}))[0] == 409
+
+    tell(story)
+
+
+def test_case_33_a_deadline_under_a_lock_is_neither_charged_nor_lost() -> None:
+    """It is tried every minute, counts no attempt, and is met after the reopening."""
+
+    async def story(stage: Stage) -> None:
+        _, summary = await stage.start("k1", "timed")
+        run = f"timed:{summary['runId']}"
+        stage.put_fence("migration-locked")
+        await trio.sleep(101 + 20 * 60)
+        assert stage.stored(run)[DEADLINE]["attempts"] == 0
+        assert stage.log.kinds.count("run-deadline-failed") == 21
+        assert stage.world.ledger.count("resumed") == 0
+        stage.put_fence("draining")
+        await trio.sleep(61)
+        assert stage.world.ledger.count("resumed") == 1
+        assert DEADLINE not in stage.stored(run)
+        assert (await stage.ask_object("GET", run))[1]["result"] == {"deadline": True}
+
+    tell(story)
+
+
+def test_a_deadline_that_ends_the_run_asks_no_fence() -> None:
+    """Timing out is ungated."""
+
+    async def story(stage: Stage) -> None:
+        _, summary = await stage.start("k1", "cut")
+        stage.put_fence("migration-locked")
+        await trio.sleep(101)
+        assert (await stage.start("k1", "cut"))[1]["status"] == "timed_out"
+        assert DEADLINE not in stage.stored(f"cut:{summary['runId']}")
+
+    tell(story)
+
+
+def test_a_deadline_that_keeps_failing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five tries that count, each later than the one before; the alarm itself never fails."""
+
+    async def story(stage: Stage) -> None:
+        _, summary = await stage.start("k1", "timed")
+        run = f"timed:{summary['runId']}"
+
+        async def fails(*_args: Any) -> None:
+            raise RunStateUnreadableError("lost")
+
+        monkeypatch.setattr(RunnerRuntime, "resume", fails)
+        await trio.sleep(101 + 60 * (1 + 2 + 4))
+        assert stage.stored(run)[DEADLINE]["attempts"] == 4
+        await trio.sleep(60 * 8 + 1)
+        assert DEADLINE not in stage.stored(run)
+        assert stage.log.kinds.count("run-deadline-failed") == 5
+
+    tell(story)
+
+
+def test_a_deadline_of_a_run_that_has_gone_on_is_dropped() -> None:
+    """Nothing is resumed twice."""
+
+    async def story(stage: Stage) -> None:
+        _, summary = await stage.start("k1", "timed")
+        run = f"timed:{summary['runId']}"
+        assert (await stage.ask_object("POST", run, "resume", {"data": "early"}))[0] == 200
+        assert DEADLINE not in stage.stored(run)
+        await trio.sleep(200)
+        assert stage.world.ledger.count("resumed") == 1
+
+    tell(story)
+
+
+def test_cases_34_35_37_one_proof_through_the_lock() -> None:
+    """The nominated key alone starts, binds its run, and that run alone goes on."""
+
+    async def story(stage: Stage) -> None:
+        _, other = await stage.start("before", "ask")
+        assert await stage.move("open", "proof-only", "k1") == 200
+        assert (await stage.start(None, "ask"))[0] == 503
+        assert (await stage.start("k2", "ask"))[0] == 503
+        status, proof = await stage.start("k1", "ask")
+        assert (status, proof["status"]) == (200, "suspended")
+        second = await stage.start_at_object("ask:r9", idempotencyKey="k1")
+        assert (second[0], second[1]["reason"]["state"]) == (503, "proof-only")
+        paths = [f"/runs/ask/{summary['runId']}/resume" for summary in (other, proof)]
+        assert [(await stage.send("POST", path, {})).status for path in paths] == [503, 200]
+
+    tell(story)
+
+
+def test_case_40_the_objects_own_gate_leaves_the_proof_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A start that is refused behind it has not burnt the one proof."""
+
+    async def story(stage: Stage) -> None:
+        async def unreadable(*_args: Any) -> None:
+            raise RunStateUnreadableError("lost")
+
+        assert await stage.move("open", "proof-only", "k1") == 200
+        monkeypatch.setattr(RunObject, "_settle_pending", unreadable)
+        assert (await stage.start_at_object("order:r1", idempotencyKey="k1"))[0] == 503
+        monkeypatch.undo()
+        (row,) = stage.query("SELECT proof_run_id FROM flowsafe_execution_fence")
+        assert row["proof_run_id"] is None
+        assert (await stage.start_at_object("order:r2", idempotencyKey="k1"))[0] == 200
+        (row,) = stage.query("SELECT proof_run_id FROM flowsafe_execution_fence")
+        assert row["proof_run_id"] == "r2"
+
+    tell(story)
+
+
+def test_a_sealed_claim_executes_nothing_however_late_it_comes() -> None:
+    """Also behind a crash of the object; a later claim of the key is another one."""
+
+    async def story(stage: Stage) -> None:
+        sealed = await stage.ask_object("POST", RUN, "seal", {"stamp": 5})
+        assert sealed == (200, {"sealed": True})
+        stage.world.default().crash("on purpose")
+        for stamp in (4, 5):
+            late = await stage.start_at_object(RUN, idempotencyKey="k1", claimStamp=stamp)
+            assert (late[0], late[1]["reason"]["conflict"]) == (409, "claim-sealed")
+        assert nothing_is_left(stage)
+        assert stage.executions() == 0
+        assert (await stage.ask_object("POST", RUN, "seal", {"stamp": "5"}))[0] == 400
+        assert (await stage.start_at_object(RUN))[0] == 200
+        assert await stage.ask_object("POST", RUN, "seal", {"stamp": 6}) == (
+            200,
+            {"sealed": False},
+        )
+
+    tell(story, "sealer")
+
+
+@pytest.mark.parametrize("design", ["holder", "sealer"])
+def test_a_start_whose_claim_is_not_the_row_executes_nothing(design: str) -> None:
+    """The bind fails with the first snapshot: no step, no shell, no owner."""
+
+    async def story(stage: Stage) -> None:
+        late = await stage.start_at_object(RUN, idempotencyKey="k1", claimStamp=5)
+        assert late[0] == 503, late
+        stage.close_between_claim_and_start()
+        await stage.start("k1")
+        stage.log.hooks.clear()
+        stage.put_fence("open")
+        row = stage.row("k1")
+        assert row is not None
+        run = f"order:{row['run_id']}"
+        late = await stage.start_at_object(run, idempotencyKey="k1", claimStamp=1)
+        assert (late[0], late[1]["reason"]["conflict"]) == (409, "reservation-changed")
+        assert nothing_is_left(stage, run)
+        assert stage.executions() == 0
+
+    tell(story, design)
