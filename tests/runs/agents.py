@@ -10,6 +10,7 @@ from durasim.actors.runs import (
     StepContext,
     Workflow,
 )
+from durasim.actors.runs.errors import ExecutionFencedError
 from durasim.sim import World
 from durasim.wire import RunRouteError
 
@@ -34,7 +35,33 @@ async def chat(run: StepContext) -> Any:
     return run.resumed
 
 
-AGENTS = (Workflow("helper", (charge,)), Workflow("slow", (patient,)), Workflow("chatter", (chat,)))
+async def timed(run: StepContext) -> Any:
+    """Wait a hundred seconds at most, then go on."""
+    if not run.is_resumed:
+        run.suspend({"waiting": True}, deadline_s=100)
+    run.effect("resumed", run.run_id)
+    return run.resumed
+
+
+async def cut(run: StepContext) -> None:
+    """Wait a hundred seconds, then be cut off."""
+    run.suspend(deadline_s=100, on_deadline="time-out")
+
+
+async def nested(run: StepContext) -> None:
+    """Raise what the body of a background task raises where it cannot park."""
+    run.effect("charged", run.run_id)
+    raise ExecutionFencedError("draining", "background task")
+
+
+AGENTS = (
+    Workflow("helper", (charge,)),
+    Workflow("slow", (patient,)),
+    Workflow("chatter", (chat,)),
+    Workflow("timed", (timed,)),
+    Workflow("cut", (cut,)),
+    Workflow("nested", (nested,)),
+)
 
 
 def pair(value: Any) -> tuple[int, Any]:

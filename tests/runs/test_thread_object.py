@@ -118,7 +118,7 @@ def test_a_stranger_learns_nothing_of_the_fence(kind: str) -> None:
     async def story(world: World) -> None:
         stage = AgentStage(world)
         await with_chat(stage)
-        answers = []
+        answers: list[tuple[int, Any]] = []
         for state in ("open", "migration-locked"):
             stage.put_fence(state)
             answers.append(await request(world, "t1", "POST", f"/signals/{kind}", b"{}", owner=BOT))
@@ -155,7 +155,7 @@ def test_a_wake_whose_run_the_runtime_refuses_is_only_kept(
 ) -> None:
     """The fence closed between the two gates: nothing of the run is left, the signal is."""
 
-    async def refuse(runtime: RunnerRuntime, order: object) -> None:
+    async def refuse(*_: object) -> None:
         raise ExecutionFencedError("draining", "run start")
 
     async def story(world: World) -> None:
