@@ -14,7 +14,6 @@ from typing import Any, Final, Literal, Protocol
 import attrs
 
 from ..ports import Database
-from ..statements import SqlValue
 from ..worker import Route, WebRequest
 from .callers import Caller
 from .fence import FenceWiring
@@ -264,11 +263,11 @@ def suspension_of(summary: Mapping[str, Any]) -> int:
     return suspension
 
 
-def approval(row: Sequence[SqlValue]) -> Approval:
+def approval(row: Sequence[Any]) -> Approval:
     """Return a row as a value."""
     name, workflow_id, run_id, suspension, request, state, kind, owner_id, *times = row
-    by = None if kind is None else Owner(kind, owner_id)  # type: ignore[arg-type]
-    given = json.loads(str(request))
+    by = None if kind is None else Owner(kind, owner_id)
+    given = json.loads(request)
     made = (name, workflow_id, run_id, suspension, given, state, by, *times)
     return Approval(*made)
 

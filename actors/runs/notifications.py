@@ -99,7 +99,7 @@ class Notifications:
             "WHERE state IN ('pending', 'sending') AND due_at <= ? ORDER BY due_at, id LIMIT ?"
         )
         return [
-            Notification(name, recipient, json.loads(message), *rest)  # type: ignore[arg-type]
+            Notification(name, recipient, json.loads(message), *rest)
             for name, recipient, message, *rest in await self._tables.read(
                 sql, self._now_ms(), PASS_MAX
             )

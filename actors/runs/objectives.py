@@ -78,7 +78,7 @@ class Objectives:
         """Return the objective of a thread, or None."""
         sql = f"SELECT thread_id, text, revision FROM {TABLE} WHERE thread_id = ?"
         found = await self._tables.read(sql, thread_id)
-        return Objective(*found[0]) if found else None  # type: ignore[arg-type]
+        return Objective(*found[0]) if found else None
 
     async def set(self, thread_id: str, text: str, by: str) -> None:
         """Give a thread an objective in place of the one it has."""

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 import attrs
 
 from ..ports import Database
-from ..statements import SqlValue
 from .reservations import Owner
 from .tables import Tables
 
@@ -233,16 +232,16 @@ class Schedules:
         await self._tables.change(MARK, *values)
 
 
-def schedule(row: Sequence[SqlValue]) -> Schedule:
+def schedule(row: Sequence[Any]) -> Schedule:
     """Return a row as a value."""
     name, kind, owner_id, workflow_id, given, *rest = row
-    owner = Owner(kind, owner_id)  # type: ignore[arg-type]
-    return Schedule(name, owner, workflow_id, json.loads(given), *rest)  # type: ignore[arg-type]
+    owner = Owner(kind, owner_id)
+    return Schedule(name, owner, workflow_id, json.loads(given), *rest)
 
 
-def fire(row: Sequence[SqlValue]) -> Fire:
+def fire(row: Sequence[Any]) -> Fire:
     """Return a row as a value."""
     name, at, run_id, kind, owner_id, workflow_id, given, state, reason = row
-    owner = Owner(kind, owner_id)  # type: ignore[arg-type]
-    made = (name, at, run_id, owner, workflow_id, json.loads(given), state, reason)  # type: ignore[arg-type]
-    return Fire(*made)  # type: ignore[arg-type]
+    owner = Owner(kind, owner_id)
+    made = (name, at, run_id, owner, workflow_id, json.loads(given), state, reason)
+    return Fire(*made)

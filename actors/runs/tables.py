@@ -6,7 +6,7 @@ never taken for empty.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -51,14 +51,14 @@ class Tables:
     names: tuple[str, ...]
     create: tuple[str, ...]
 
-    async def read(self, sql: str, *values: SqlValue) -> list[tuple[SqlValue, ...]]:
+    async def read(self, sql: str, *values: SqlValue) -> list[tuple[Any, ...]]:
         """Return the rows of one SELECT; none if there is no table.
 
         Raises:
             TablesUnreadableError: nobody can tell what is stored.
         """
         found = await self.change(sql, *values)
-        return found.rows  # type: ignore[return-value]  # SQLite gives nothing else
+        return found.rows
 
     async def change(self, sql: str, *values: SqlValue) -> QueryRows:
         """Run one statement that changes only rows that are there.

@@ -196,7 +196,7 @@ class BackgroundTasks:
 
     async def _due(self) -> list[Task]:
         return [
-            Task(name, kind, json.loads(payload), *rest)  # type: ignore[arg-type]
+            Task(name, kind, json.loads(payload), *rest)
             for name, kind, payload, *rest in await self._tables.read(DUE, self._now_ms(), PASS_MAX)
         ]
 
