@@ -1,4 +1,4 @@
-"""The system `runs`: stories of run claims behind an execution fence, and what must hold in them."""
+"""The system `runs`: stories of run claims behind an execution fence, and what holds in them."""
 
 from ..systems import System
 from . import scenarios

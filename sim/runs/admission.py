@@ -110,9 +110,7 @@ class MovesAreWon(Watching["Counter[tuple[str, str]]"]):
         del world
         seen.own[before.state, after.state] += 1
 
-    def noted(
-        self, seen: Watched["Counter[tuple[str, str]]"], entry: Entry, world: World
-    ) -> None:
+    def noted(self, seen: Watched["Counter[tuple[str, str]]"], entry: Entry, world: World) -> None:
         """An operator was told."""
         del world
         if entry.kind == "moved":

@@ -223,14 +223,19 @@ class Stage:
         shown = hashlib.sha256(json.dumps(summary_of(answer), sort_keys=True).encode())
         note(
             "answered",
-            (who, key, answer.status, answer.code, answer.run_id, shown.hexdigest()[:8],
-             "approvals" in answer.body),
+            (
+                who,
+                key,
+                answer.status,
+                answer.code,
+                answer.run_id,
+                shown.hexdigest()[:8],
+                "approvals" in answer.body,
+            ),
         )
         return answer
 
-    async def until_done(
-        self, key: str, *, who: str = "ann", workflow: str = "order"
-    ) -> Answer:
+    async def until_done(self, key: str, *, who: str = "ann", workflow: str = "order") -> Answer:
         """Start a run under *key* again and again, until an answer is final; note which."""
         answer, alarms = Answer(0, {}), 0
         for _ in range(TRIES_MAX):

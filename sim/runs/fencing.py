@@ -16,7 +16,6 @@ from .giving_back import OBJECTS, PROCESS, ROUTER, RUNS
 from .properties import execution_is_single, live_deadlines_are_met, proof_slot_is_earned
 from .scenarios import (
     deadline_under_lock,
-    drain_midway,
     drain_reopen,
     fence_unreadable,
     operators_race,

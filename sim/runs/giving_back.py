@@ -1,36 +1,30 @@
 """Mutants of the predicate, and of who gives a claim back when."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
 import attrs
 
-from ...actors.runs import StartReservations, Step, StepContext
-from ...actors.runs import giveback, reservations, runtime
+from ...actors.runs import StartReservations, Step, StepContext, reservations
 from ...actors.runs.errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from ...actors.runs.fence import read_execution_fence
 from ...actors.runs.gates import GATES, admits, refusal
 from ...actors.runs.refusal import FENCE_CODES
 from ...actors.runs.runtime import RunnerRuntime
-from ...wire import DoStatusError, RunRouteError
 from ..mutants import Mutant
 from .properties import (
+    answers_fit,
     given_back_for_cause,
     given_back_unstarted,
     no_key_is_stranded,
     no_start_fails_unheard,
     refused_means_untouched,
-    answers_fit,
     settled_stays_settled,
-    execution_is_single,
-    start_is_decided_once,
 )
 from .scenarios import (
     claim_lost,
     delivered_twice,
-    drain_midway,
     drain_reopen,
-    refused_start,
     start_fails,
 )
 
@@ -57,8 +51,10 @@ def status_only(error: object) -> bool:
 
 def code_in_message(error: object) -> bool:
     """Look for the code in what the error says, too."""
-    return isinstance(error, CLASSES) or any(code in str(error) for code in FENCE_CODES) or (
-        is_refusal(error)
+    return (
+        isinstance(error, CLASSES)
+        or any(code in str(error) for code in FENCE_CODES)
+        or (is_refusal(error))
     )
 
 
@@ -147,9 +143,7 @@ class Escaped(BaseException):
 right_start = RunnerRuntime._start_locked
 
 
-async def step_refusal_escapes(
-    self: RunnerRuntime, workflow: Any, order: Any, token: str
-) -> Any:
+async def step_refusal_escapes(self: RunnerRuntime, workflow: Any, order: Any, token: str) -> Any:
     """Let a step's own error leave the start."""
 
     def escaping(step: Step) -> Step:
@@ -213,7 +207,8 @@ GIVING_BACK = (
     ),
     Mutant(
         "release_without_cas", f"{RUNS}.reservations:StartReservations.release",
-        release_without_cas, delivered_twice, (settled_stays_settled, given_back_unstarted), parameters=ROUTER,
+        release_without_cas, delivered_twice, (settled_stays_settled, given_back_unstarted),
+        parameters=ROUTER,
     ),
     Mutant(
         "published_by_shape", f"{RUNS}.http:published_reason", published_by_shape, start_fails,

@@ -1,4 +1,4 @@
-"""Mutants of the holder and of the sealer: what is bound, what is named, what is refused for good."""
+"""Mutants of holder and sealer: what is bound, what is named, what is refused for good."""
 
 from typing import Any
 
@@ -24,9 +24,7 @@ def executes_without_bind(done: Any) -> bool:
     return True
 
 
-async def stamp_is_clock(
-    self: StartReservations, key: str, run_id: str
-) -> Reservation | None:
+async def stamp_is_clock(self: StartReservations, key: str, run_id: str) -> Reservation | None:
     """Stamp a claim with the clock, which may go back."""
     sql = reservations.CLAIM.replace(reservations.STAMP, "updated_at = ?")
     claimed = await self._write(sql, self._now_ms(), key, run_id)
@@ -56,9 +54,7 @@ def seal_in_memory(self: Journal, stamp: int) -> None:
     vars(self)["sealed"] = lambda: stamp
 
 
-async def seal_without_liveness(
-    self: RunObject, request: Any, workflow: str, run: str
-) -> Any:
+async def seal_without_liveness(self: RunObject, request: Any, workflow: str, run: str) -> Any:
     """Seal whatever is under way."""
     del workflow, run
     self._journal.seal(read_object(request, BODY_BYTES_MAX)["stamp"])
@@ -71,7 +67,7 @@ SEALER = {"design": "sealer"}
 HOLDING = (
     Mutant(
         "seal_in_memory", f"{RUNS}.journal:Journal.seal", seal_in_memory, late_start,
-        (sealed_stays_sealed,), parameters=SEALER,
+        (sealed_stays_sealed,), parameters={**SEALER, "evicted": True}, needs_fault=False,
     ),
     Mutant(
         "seal_without_liveness", f"{RUNS}.run_object:RunObject._seal", seal_without_liveness,

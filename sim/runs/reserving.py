@@ -21,9 +21,17 @@ from ...actors.runs.snapshots import Snapshots
 from ...actors.runs.threads import AgentTopology
 from ..mutants import Mutant
 from .admission import keyed_only, settled_means_persisted, stamps_grow
-from .giving_back import OBJECTS, PROCESS, ROUTER, RUNS
+from .giving_back import ROUTER, RUNS
 from .properties import answers_fit, not_started_while_live, start_is_decided_once
-from .scenarios import corrupt_row, drain_reopen, first_calls, much_later, retried, still_registered, unkeyed
+from .scenarios import (
+    corrupt_row,
+    drain_reopen,
+    first_calls,
+    much_later,
+    retried,
+    still_registered,
+    unkeyed,
+)
 
 __all__ = ["RESERVING"]
 
@@ -38,9 +46,7 @@ right_snapshot = Snapshots.read
 right_start = RunnerRuntime._start_locked
 
 
-async def claim_without_cas(
-    self: StartReservations, key: str, run_id: str
-) -> Reservation | None:
+async def claim_without_cas(self: StartReservations, key: str, run_id: str) -> Reservation | None:
     """Claim whatever state the row is in."""
     anything = reservations.CLAIM.replace(" AND state = 'reserved'", "")
     claimed = await self._write(anything, self._now_ms(), key, run_id)
@@ -130,9 +136,7 @@ async def grace_timer(self: KeyedStart, row: Reservation) -> Decision:
     return await right_resolve(self, row)
 
 
-async def settle_before_persist(
-    self: RunnerRuntime, workflow: Any, order: Any, token: str
-) -> Any:
+async def settle_before_persist(self: RunnerRuntime, workflow: Any, order: Any, token: str) -> Any:
     """Spend the key when the run begins."""
     if self.reservations != "none":
         await self.reservations.settle_run(order.run_id)
@@ -192,9 +196,9 @@ RESERVING = (
         parameters={"design": "holder"},
     ),
     Mutant(
-        "probe_new_thread", f"{RUNS}.threads:AgentTopology._of", probe_new_thread, retried,
-        (answers_fit,), needs_fault=False,
-        parameters={"topology": "agents", "design": "router", "workflow": "order"},
+        "probe_new_thread", f"{RUNS}.threads:AgentTopology._of", probe_new_thread, much_later,
+        ("scenario",), needs_fault=False,
+        parameters={"topology": "agents", "design": "router"},
     ),
     Mutant(
         "claim_without_cas", f"{RUNS}.reservations:StartReservations.claim", claim_without_cas,

@@ -57,7 +57,7 @@ class Watched(Generic[S]):
 
     own: S
     rows: dict[str, Reserved] = attrs.field(factory=dict[str, Reserved])
-    fence: Fence = Fence("open", None, None)
+    fence: Fence = attrs.field(factory=lambda: Fence("open", None, None))
     read: int = 0
     writes: set[int] = attrs.field(factory=set[int])
     is_stale: bool = True

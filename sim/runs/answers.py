@@ -1,0 +1,176 @@
+"""What callers may rely on: the table of answers, and that a refusal means nothing ran."""
+
+from collections import Counter
+from typing import Any
+
+import attrs
+
+from ..ledger import Entry
+from ..world import World
+from .losses import is_lossy
+from .notes import fields, short
+from .watching import Reserved, Watched, Watching, stored_status
+
+__all__ = [
+    "AnswersFit",
+    "NoKeyIsStranded",
+    "NoStartFailsUnheard",
+    "RefusedMeansUntouched",
+]
+
+FENCED = ("EXECUTION_FENCED", "EXECUTION_FENCE_UNREADABLE")
+
+
+RESULTS = frozenset(
+    "waiting paused suspended waiting_callback waiting_signal retry_wait success failed tripwire "
+    "canceled bailed skipped cancelled timed_out".split()
+)
+"""Statuses that can be shown again: of runs that wait for somebody or have ended."""
+
+
+@attrs.define
+class Callers:
+    """Who was told what.
+
+    Attributes:
+        runs: the run of each key.
+        shown: what its first 200 said, by key.
+        began: keys that have begun.
+        asking: for each key who has asked and has no answer.
+        decided: keys for which a start was decided while one caller asked alone.
+    """
+
+    runs: dict[str, str] = attrs.field(factory=dict[str, str])
+    shown: dict[str, str] = attrs.field(factory=dict[str, str])
+    began: set[str] = attrs.field(factory=set[str])
+    asking: "Counter[str]" = attrs.field(factory=Counter)
+    decided: set[str] = attrs.field(factory=set[str])
+
+
+class AnswersFit(Watching[Callers]):
+    """Each caller is told what the table of 2.6 says."""
+
+    name = "answers as the table says"
+
+    def begin(self) -> Callers:
+        """Nobody was told anything."""
+        return Callers()
+
+    def changed(
+        self,
+        seen: Watched[Callers],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """A key means one run."""
+        del world
+        if after is None:
+            return
+        run_id = seen.own.runs.setdefault(after.key, after.run_id)
+        assert run_id == after.run_id or before is None, f"{after.key} has become another run"
+        seen.own.runs[after.key] = after.run_id
+
+    def noted(self, seen: Watched[Callers], entry: Entry, world: World) -> None:
+        """Look at an answer."""
+        own = seen.own
+        if entry.kind == "asked":
+            key = entry.value[1]  # type: ignore[index]  # as `Stage.start` notes it
+            own.asking[key] += 1
+            own.decided.discard(key)
+        elif entry.kind == "log start-decided":
+            own.decided.add(fields(entry)["key"])
+        elif entry.kind == "began":
+            own.began.add(entry.value[0])  # type: ignore[index]  # as `charge` notes it
+        elif entry.kind == "answered":
+            self._answered(seen, entry, world)
+
+    def _answered(self, seen: Watched[Callers], entry: Entry, world: World) -> None:
+        who, key, status, code, run_id, shown, files = entry.value  # type: ignore[misc]
+        own = seen.own
+        was_alone = own.asking[key] == 1
+        own.asking[key] -= 1
+        if key is None or status == 0:
+            return
+        row = seen.rows.get(key)
+        if run_id is not None and row is not None:
+            assert run_id == row.run_id, f"{key} means {short(row.run_id)}, not {short(run_id)}"
+        if row is not None:
+            theirs = who != row.owner_id
+            probe = (code, run_id) == ("IDEMPOTENT_START_OWNER_MISMATCH", None) or status != 200
+            assert not theirs or (probe and run_id is None), f"{who} was shown {key}, another's"
+            probed = not theirs or code not in ("IDEMPOTENT_START_TARGET_MISMATCH",)
+            assert probed, f"{who} was told what {key} starts, which is another's"
+        if status == 200:
+            assert not (files and key in own.shown), f"approvals of {key} were filed again"
+            assert own.shown.setdefault(key, shown) == shown, f"{key} was shown otherwise before"
+            assert key in own.began, f"{key} was answered 200, and its run never began"
+        if code == "IDEMPOTENT_START_ALREADY_SETTLED" and row is not None:
+            left = stored_status(world, row.run_id)
+            assert left not in RESULTS, f"{key} is said to be gone, and can be shown: {left}"
+        if was_alone and key in own.decided:
+            about_key = str(code).startswith("IDEMPOTENT_START")
+            assert not about_key, f"a start of {key} was made, and its answer is {code}"
+
+
+class RefusedMeansUntouched(Watching[set[str]]):
+    """Whoever is told that the fence refused: nothing of that key ran (8.5)."""
+
+    name = "a refused start ran nothing"
+
+    def begin(self) -> set[str]:
+        """No run has begun."""
+        return set()
+
+    def noted(self, seen: Watched[set[str]], entry: Entry, world: World) -> None:
+        """Look at a refusal."""
+        del world
+        if entry.kind == "began":
+            seen.own.add(entry.value[0])  # type: ignore[index]  # as `charge` notes it
+        elif entry.kind == "answered":
+            _, key, _, code, *_ = entry.value  # type: ignore[misc]
+            told = code in FENCED and key in seen.own
+            assert not told, f"{key} was answered {code}, and its run had begun"
+
+
+class NoStartFailsUnheard(Watching[None]):
+    """Without a message lost nobody is answered 500, or not at all."""
+
+    name = "no start is answered 500"
+
+    def begin(self) -> None:
+        """Nothing."""
+
+    def noted(self, seen: Watched[None], entry: Entry, world: World) -> None:
+        """Look at an answer."""
+        del seen
+        if entry.kind == "answered":
+            _, key, status, *_ = entry.value  # type: ignore[misc]
+            fine = status not in (0, 500) or is_lossy(world)
+            assert fine, f"{key} was answered {status}, and no message was lost"
+
+
+class NoKeyIsStranded(Watching[dict[str, Any]]):
+    """No key ends unresolvable, except by the losses that its design names."""
+
+    name = "no key is stranded"
+
+    def begin(self) -> dict[str, Any]:
+        """Nothing is known of the deployment."""
+        return {"design": "router", "began": set()}
+
+    def noted(self, seen: Watched[dict[str, Any]], entry: Entry, world: World) -> None:
+        """Look at a final answer."""
+        if entry.kind == "deployed":
+            seen.own["design"] = entry.value[1]  # type: ignore[index]  # as `set_stage` notes it
+        elif entry.kind == "began":
+            seen.own["began"].add(entry.value[0])  # type: ignore[index]
+        elif entry.kind == "final":
+            key, status, code, _ = entry.value  # type: ignore[misc]
+            if status == 200:
+                return
+            row = seen.rows.get(key)
+            is_bound = row is not None and row.start_token is not None
+            never_began = not is_bound and key not in seen.own["began"]
+            excused = is_lossy(world) and not (seen.own["design"] == "sealer" and never_began)
+            assert excused, f"{key} is stranded: its last answer is {status} {code}"

@@ -1,0 +1,190 @@
+"""What must hold of reservation rows: one execution, one decision, one way back."""
+
+from collections import Counter
+from typing import Any
+
+import attrs
+
+from ..ledger import Entry
+from ..world import World
+from .losses import FENCES
+from .notes import fields, short
+from .watching import Fence, Reserved, Watched, Watching
+
+__all__ = [
+    "ExecutionIsSingle",
+    "GivenBackForCause",
+    "GivenBackUnstarted",
+    "SettledStaysSettled",
+    "StartIsDecidedOnce",
+]
+
+
+class ExecutionIsSingle(Watching["Counter[str]"]):
+    """One reservation row, one execution, as the outside has seen it (8.7)."""
+
+    name = "one execution per reservation"
+
+    def begin(self) -> "Counter[str]":
+        """No key has begun."""
+        return Counter()
+
+    def noted(self, seen: Watched["Counter[str]"], entry: Entry, world: World) -> None:
+        """Count what begins."""
+        del world
+        if entry.kind == "began":
+            key, run_id = entry.value  # type: ignore[misc]  # as `charge` notes it
+            if key is not None:
+                seen.own[key] += 1
+                times = seen.own[key]
+                assert times == 1, f"{key} was executed {times} times; the last as {short(run_id)}"
+
+
+class StartIsDecidedOnce(Watching[dict[str, int]]):
+    """Of one row, one `start` is decided, and one more for each time it was given back."""
+
+    name = "one start decision per claim"
+
+    def begin(self) -> dict[str, int]:
+        """Nothing is owed."""
+        return {}
+
+    def changed(
+        self,
+        seen: Watched[dict[str, int]],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """A row that is made, or given back, may be started once."""
+        del world
+        if after is None:
+            assert before is not None
+            seen.own.pop(before.key, None)
+        elif after.state == "reserved" and (before is None or before.state != "reserved"):
+            seen.own[after.key] = seen.own.get(after.key, 0) + 1
+
+    def noted(self, seen: Watched[dict[str, int]], entry: Entry, world: World) -> None:
+        """A start was decided."""
+        del world
+        if entry.kind == "log start-decided":
+            key = fields(entry)["key"]
+            left = seen.own.get(key, 0)
+            assert left > 0, f"a start of {key} was decided again, and it had not been given back"
+            seen.own[key] = left - 1
+
+
+@attrs.define
+class Causes:
+    """What could be the cause of a give-back since a row was claimed."""
+
+    closed: bool = False
+    sealed: set[str] = attrs.field(factory=set[str])
+    asked: dict[int, str] = attrs.field(factory=dict[int, str])
+    unreadable: bool = False
+
+
+class GivenBackForCause(Watching[Causes]):
+    """A claim goes back only when the fence refused, or was not to be read, or it was sealed."""
+
+    name = "given back for cause only"
+    kinds = ("effect", "query", "queried", "told")
+
+    def begin(self) -> Causes:
+        """The fence was never shut."""
+        return Causes()
+
+    def observe(self, state: Watched[Causes], event: Any) -> Watched[Causes]:
+        """Look for readings of the fence that failed, too."""
+        if event.kind == "query" and FENCES in event.detail[1]:
+            state.own.asked[event.detail[0]] = event.detail[1]
+        elif event.kind == "told":
+            number, what = event.detail
+            if state.own.asked.pop(number, None) is not None and what != "rows":
+                state.own.unreadable = True
+            return state
+        return super().observe(state, event)
+
+    def moved(self, seen: Watched[Causes], before: Fence, after: Fence, world: World) -> None:
+        """Remember that the fence was shut."""
+        del before, world
+        if after.state != "open":
+            seen.own.closed = True
+
+    def noted(self, seen: Watched[Causes], entry: Entry, world: World) -> None:
+        """Remember what was sealed."""
+        del world
+        if entry.kind == "log claim-sealed":
+            seen.own.sealed.add(fields(entry)["key"])
+
+    def changed(
+        self,
+        seen: Watched[Causes],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """A give-back needs a cause."""
+        del world
+        if is_given_back(before, after):
+            assert after is not None
+            own = seen.own
+            cause = own.closed or own.unreadable or own.sealed
+            assert cause, f"the claim of {after.key} was given back, and no fence has refused"
+
+
+class GivenBackUnstarted(Watching[set[str]]):
+    """No claim goes back whose run has begun."""
+
+    name = "no claim goes back after its run began"
+
+    def begin(self) -> set[str]:
+        """No run has begun."""
+        return set()
+
+    def noted(self, seen: Watched[set[str]], entry: Entry, world: World) -> None:
+        """Remember what has begun."""
+        del world
+        if entry.kind == "began":
+            seen.own.add(entry.value[0])  # type: ignore[index]  # as `charge` notes it
+
+    def changed(
+        self,
+        seen: Watched[set[str]],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """A give-back needs a run that never began."""
+        del world
+        if is_given_back(before, after):
+            assert after is not None
+            assert after.key not in seen.own, f"{after.key} was given back, and its run had begun"
+
+
+class SettledStaysSettled(Watching[None]):
+    """What is spent never becomes startable (case 24)."""
+
+    name = "a settled key stays settled"
+
+    def begin(self) -> None:
+        """Nothing."""
+
+    def changed(
+        self,
+        seen: Watched[None],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """`terminal` is the last state."""
+        del seen, world
+        if before is not None and after is not None and before.state == "terminal":
+            assert after.state == "terminal", f"{after.key} was settled, and is {after.state} now"
+
+
+def is_given_back(before: Reserved | None, after: Reserved | None) -> bool:
+    """Whether a row has gone from `started` to `reserved`."""
+    if before is None or after is None:
+        return False
+    return before.state != "reserved" and after.state == "reserved"
