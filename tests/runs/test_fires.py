@@ -1,0 +1,41 @@
+"""The fires of schedules as runs: started as their owner's, and found again."""
+
+import pytest
+import trio
+
+from durasim.actors.runs import OPERATIONS, PROCESS, Operations, RunProcess
+from durasim.sim import World
+
+from .stage import Stage, Topology, play, told
+
+MINUTE_MS = 60_000
+
+
+async def tick(stage: Stage) -> dict[str, int]:
+    """Do one pass of whoever keeps time."""
+    client = stage.world.client("cron")
+    if stage.topology == "process":
+        return await client.get(RunProcess, PROCESS).tick()
+    return await client.get(Operations, OPERATIONS).tick()
+
+
+@pytest.mark.parametrize("topology", ["objects", "process"])
+def test_a_fire_is_a_run_of_the_schedules_owner(topology: Topology) -> None:
+    """Case 32: a pass behind a shut fence claims nothing, so that no fire is lost."""
+
+    async def story(world: World) -> None:
+        stage = await Stage(world, topology, "router").open()
+        asked = {"workflowId": "order", "everyMs": MINUTE_MS, "input": {"n": 1}}
+        status, made = told(await stage.send("POST", "/schedules", asked))
+        assert status == 200, made
+        await trio.sleep(61)
+        stage.put_fence("draining")
+        assert set((await tick(stage)).values()) == {0}
+        stage.put_fence("open")
+        assert (await tick(stage))["started"] == 1
+        (run,) = stage.query("SELECT * FROM flowsafe_runs")
+        assert '"requester": ["human", "ann"]' in run["body"]
+        assert stage.executions() == 1
+        assert (await tick(stage))["started"] == 0
+
+    play(story)
