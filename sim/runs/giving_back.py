@@ -186,7 +186,8 @@ GIVING_BACK = (
         parameters={**ROUTER, "failure": "policy"}, needs_fault=False,
     ),
     Mutant(
-        "refusal_swallowed", ROLLBACK, refusal_swallowed, drain_reopen, (no_start_fails_unheard,),
+        "refusal_swallowed", ROLLBACK, refusal_swallowed, drain_reopen,
+        (no_start_fails_unheard, answers_fit),
         parameters=ROUTER, needs_fault=False,
     ),
     Mutant(

@@ -4,6 +4,7 @@ import ast
 
 import attrs
 import pytest
+
 from durasim.sim import Job, Ordinary, Scenario, explore, run_once
 from durasim.sim.runs import SYSTEM
 from durasim.sim.runs.giving_back import GIVING_BACK
@@ -19,7 +20,9 @@ def finals(topology: str, design: str = "router", keys: int = 3) -> list[str | N
     """Return the last code of each key of an ordinary run of `drain_reopen`."""
     parameters = {"topology": topology, "design": design, "keys": keys}
     result = run_once(Job(scenario=drain_reopen, seed=0, source=Ordinary(), parameters=parameters))
-    told = [row.detail[1] for row in result.rows if row.kind == "effect" and row.detail[0] == "final"]
+    told = [
+        row.detail[1] for row in result.rows if row.kind == "effect" and row.detail[0] == "final"
+    ]
     assert len(told) == keys
     return [ast.literal_eval(each)[2] for each in told]
 

@@ -2,6 +2,7 @@
 
 import attrs
 import pytest
+
 from durasim.sim import Mutant, Scenario, explore
 from durasim.sim.runs import SYSTEM
 
@@ -32,8 +33,6 @@ def test_mutant_is_silent_without_its_fault(mutant: Mutant) -> None:
     assert isinstance(scenario, Scenario)
     calm = attrs.evolve(scenario, faults=())
 
-    exploration = explore(
-        calm, runs=30, mutant=mutant, parameters=mutant.parameters, shrink=False
-    )
+    exploration = explore(calm, runs=30, mutant=mutant, parameters=mutant.parameters, shrink=False)
 
     assert exploration.found == ()
