@@ -61,9 +61,9 @@ class System:
     """
 
     name: str
-    scenarios: tuple[Scenario, ...] = attrs.field(converter=tuple)
-    properties: tuple[Property[Any], ...] = attrs.field(default=(), converter=tuple)
-    mutants: tuple[Mutant, ...] = attrs.field(default=(), converter=tuple)
+    scenarios: tuple[Scenario, ...]
+    properties: tuple[Property[Any], ...] = ()
+    mutants: tuple[Mutant, ...] = ()
 
 
 @cache

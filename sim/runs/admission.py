@@ -8,6 +8,7 @@ import attrs
 from ..ledger import Entry
 from ..trace import Row
 from ..world import World
+from .notes import fields, told
 from .watching import Fence, Reserved, Watched, Watching, is_table, stored_status
 
 __all__ = [
@@ -67,13 +68,13 @@ class ShutMeansUntouched(Watching[Admitted]):
         del world
         own = seen.own
         if entry.kind == "log start-decided":
-            line = dict(entry.value)  # type: ignore[call-overload]  # as the deployment logs it
+            line = fields(entry)
             own.decided[line["runId"]] = line["key"]
             own.keys.discard(line["key"])
             if would_admit(seen.fence, line["key"]):
                 own.keys.add(line["key"])
         elif entry.kind == "began":
-            key, _ = entry.value  # type: ignore[misc]  # as `charge` notes it
+            key, _ = told(entry)
             shut_out = key in own.decided.values() and key not in own.keys
             assert not shut_out, f"{key} runs, and the fence was {seen.fence.state} all the time"
 
@@ -114,7 +115,7 @@ class MovesAreWon(Watching["Counter[tuple[str, str]]"]):
         """An operator was told."""
         del world
         if entry.kind == "moved":
-            expected, following, status = entry.value  # type: ignore[misc]
+            expected, following, status = told(entry)
             if status == 200:
                 seen.own[expected, following] -= 1
                 was = seen.own[expected, following] >= 0
@@ -140,7 +141,7 @@ class ProofIsOneRun(Watching[set[str]]):
         """A run begins."""
         del world
         if entry.kind == "began" and seen.fence.state == "proof-only":
-            key, run_id = entry.value  # type: ignore[misc]  # as `charge` notes it
+            key, run_id = told(entry)
             if key == seen.fence.proof_key:
                 seen.own.add(run_id)
                 assert len(seen.own) == 1, f"{len(seen.own)} runs have begun as the proof"
@@ -177,7 +178,7 @@ class KeyedOnly(Watching[set[str]]):
 
     def noted(self, seen: Watched[set[str]], entry: Entry, world: World) -> None:
         """Somebody asks, with a key or without."""
-        if entry.kind == "asked" and entry.value[1] is not None:  # type: ignore[index]
+        if entry.kind == "asked" and told(entry)[1] is not None:
             seen.own.add("key")
         elif entry.kind == "answered" and "key" not in seen.own:
             is_there = is_table(world, "flowsafe_start_idempotency")
@@ -197,7 +198,7 @@ class SealedStaysSealed(Watching[dict[str, int]]):
         """A claim was sealed."""
         del world
         if entry.kind == "log claim-sealed":
-            line: dict[str, Any] = dict(entry.value)  # type: ignore[call-overload]
+            line: dict[str, Any] = fields(entry)
             seen.own[line["key"]] = line["stamp"]
             row = seen.rows.get(line["key"])
             is_bound = row is not None and row.start_token is not None

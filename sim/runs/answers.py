@@ -8,7 +8,7 @@ import attrs
 from ..ledger import Entry
 from ..world import World
 from .losses import is_lossy
-from .notes import fields, short
+from .notes import fields, short, told
 from .watching import Reserved, Watched, Watching, stored_status
 
 __all__ = [
@@ -75,18 +75,18 @@ class AnswersFit(Watching[Callers]):
         """Look at an answer."""
         own = seen.own
         if entry.kind == "asked":
-            key = entry.value[1]  # type: ignore[index]  # as `Stage.start` notes it
+            key = told(entry)[1]
             own.asking[key] += 1
             own.decided.discard(key)
         elif entry.kind == "log start-decided":
             own.decided.add(fields(entry)["key"])
         elif entry.kind == "began":
-            own.began.add(entry.value[0])  # type: ignore[index]  # as `charge` notes it
+            own.began.add(told(entry)[0])
         elif entry.kind == "answered":
             self._answered(seen, entry, world)
 
     def _answered(self, seen: Watched[Callers], entry: Entry, world: World) -> None:
-        who, key, status, code, run_id, shown, files = entry.value  # type: ignore[misc]
+        who, key, status, code, run_id, shown, files = told(entry)
         own = seen.own
         was_alone = own.asking[key] == 1
         own.asking[key] -= 1
@@ -126,11 +126,11 @@ class RefusedMeansUntouched(Watching[set[str]]):
         """Look at a refusal."""
         del world
         if entry.kind == "began":
-            seen.own.add(entry.value[0])  # type: ignore[index]  # as `charge` notes it
+            seen.own.add(told(entry)[0])
         elif entry.kind == "answered":
-            _, key, _, code, *_ = entry.value  # type: ignore[misc]
-            told = code in FENCED and key in seen.own
-            assert not told, f"{key} was answered {code}, and its run had begun"
+            _, key, _, code, *_ = told(entry)
+            was_told = code in FENCED and key in seen.own
+            assert not was_told, f"{key} was answered {code}, and its run had begun"
 
 
 class NoStartFailsUnheard(Watching[None]):
@@ -145,7 +145,7 @@ class NoStartFailsUnheard(Watching[None]):
         """Look at an answer."""
         del seen
         if entry.kind == "answered":
-            _, key, status, *_ = entry.value  # type: ignore[misc]
+            _, key, status, *_ = told(entry)
             fine = status not in (0, 500) or is_lossy(world)
             assert fine, f"{key} was answered {status}, and no message was lost"
 
@@ -162,11 +162,11 @@ class NoKeyIsStranded(Watching[dict[str, Any]]):
     def noted(self, seen: Watched[dict[str, Any]], entry: Entry, world: World) -> None:
         """Look at a final answer."""
         if entry.kind == "deployed":
-            seen.own["design"] = entry.value[1]  # type: ignore[index]  # as `set_stage` notes it
+            seen.own["design"] = told(entry)[1]
         elif entry.kind == "began":
-            seen.own["began"].add(entry.value[0])  # type: ignore[index]
+            seen.own["began"].add(told(entry)[0])
         elif entry.kind == "final":
-            key, status, code, _ = entry.value  # type: ignore[misc]
+            key, status, code, _ = told(entry)
             if status == 200:
                 return
             row = seen.rows.get(key)

@@ -133,7 +133,7 @@ class Answer:
         """Which run it is about, if it says."""
         reason: object = self.body.get("reason")
         named = cast(dict[str, Any], reason).get("runId") if isinstance(reason, dict) else None
-        return self.body.get("runId", named)
+        return cast("str | None", self.body.get("runId", named))
 
 
 class AgentFront(Worker):
@@ -167,7 +167,7 @@ class Direct:
         if sql.startswith("SELECT"):
             return self._database.look(sql, *parameters)
         self._database.prepare(filled(sql, parameters))
-        return QueryRows([], 0)
+        return QueryRows((), [], 0)
 
     async def batch(self, statements: Iterable[tuple[str, Sequence[SqlValue]]]) -> list[QueryRows]:
         """As `Database.batch`."""

@@ -12,6 +12,7 @@ from ..properties import sometimes
 from ..scenario import scenario
 from ..world import World
 from .deployment import DESIGNS, Design, Topology, set_stage
+from .notes import told
 from .properties import (
     CLAIMS,
     EVERYWHERE,
@@ -39,7 +40,7 @@ __all__ = [
 def a_start_is_refused(world: World) -> bool:
     """Some start is refused by the fence."""
     return any(
-        entry.kind == "answered" and entry.value[3] == "EXECUTION_FENCED"  # type: ignore[index]
+        entry.kind == "answered" and told(entry)[3] == "EXECUTION_FENCED"
         for entry in world.ledger.entries
     )
 

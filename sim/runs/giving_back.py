@@ -1,6 +1,6 @@
 """Mutants of the predicate, and of who gives a claim back when."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
 import attrs
@@ -9,7 +9,7 @@ from ...actors.runs import StartReservations, Step, StepContext, reservations
 from ...actors.runs.errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from ...actors.runs.fence import read_execution_fence
 from ...actors.runs.gates import GATES, admits, refusal
-from ...actors.runs.refusal import FENCE_CODES
+from ...actors.runs.refusal import FENCE_CODES, is_execution_fence_refusal
 from ...actors.runs.runtime import RunnerRuntime
 from ..mutants import Mutant
 from .properties import (
@@ -35,7 +35,7 @@ PREDICATE = f"{RUNS}.refusal:is_execution_fence_refusal"
 ROLLBACK = f"{RUNS}.reservations:rollback_fenced_start"
 CLASSES = (ExecutionFencedError, ExecutionFenceUnreadableError)
 
-is_refusal = reservations.is_execution_fence_refusal
+is_refusal: Callable[[object], bool] = is_execution_fence_refusal
 """The right predicate, for mutants that replace something else."""
 
 

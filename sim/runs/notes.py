@@ -1,18 +1,24 @@
 """How notes of the ledger are read."""
 
-from typing import Any
+from typing import Any, cast
 
 from ..ledger import Entry
 
 __all__ = [
     "fields",
     "short",
+    "told",
 ]
+
+
+def told(entry: Entry) -> tuple[Any, ...]:
+    """Return what was noted, whose parts `deployment.py` gives."""
+    return cast(tuple[Any, ...], entry.value)
 
 
 def fields(entry: Entry) -> dict[str, Any]:
     """Return the fields of a logged line."""
-    return dict(entry.value)  # type: ignore[call-overload,no-any-return]
+    return dict(told(entry))
 
 
 def short(name: str) -> str:

@@ -6,7 +6,7 @@ from ...actors import Address
 from ..ledger import Entry
 from ..world import World
 from .losses import is_lossy
-from .notes import fields, short
+from .notes import fields, short, told
 from .watching import Watched, Watching
 
 __all__ = [
@@ -39,7 +39,7 @@ class ProofSlotIsEarned(Watching[set[str]]):
         """Remember what has begun."""
         del world
         if entry.kind == "began":
-            seen.own.add(entry.value[1])  # type: ignore[index]  # as `charge` notes it
+            seen.own.add(told(entry)[1])
 
 
 class RefusedRunsLeaveNothing(Watching[set[str]]):
@@ -56,7 +56,7 @@ class RefusedRunsLeaveNothing(Watching[set[str]]):
         """Remember what has begun."""
         del world
         if entry.kind == "began":
-            seen.own.add(entry.value[1])  # type: ignore[index]  # as `charge` notes it
+            seen.own.add(told(entry)[1])
 
     def holds(self, state: Watched[set[str]], world: World) -> bool:
         """Look at what every run object and the registry keep."""

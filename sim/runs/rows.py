@@ -8,7 +8,7 @@ import attrs
 from ..ledger import Entry
 from ..world import World
 from .losses import FENCES
-from .notes import fields, short
+from .notes import fields, short, told
 from .watching import Fence, Reserved, Watched, Watching
 
 __all__ = [
@@ -33,7 +33,7 @@ class ExecutionIsSingle(Watching["Counter[str]"]):
         """Count what begins."""
         del world
         if entry.kind == "began":
-            key, run_id = entry.value  # type: ignore[misc]  # as `charge` notes it
+            key, run_id = told(entry)
             if key is not None:
                 seen.own[key] += 1
                 times = seen.own[key]
@@ -146,7 +146,7 @@ class GivenBackUnstarted(Watching[set[str]]):
         """Remember what has begun."""
         del world
         if entry.kind == "began":
-            seen.own.add(entry.value[0])  # type: ignore[index]  # as `charge` notes it
+            seen.own.add(told(entry)[0])
 
     def changed(
         self,

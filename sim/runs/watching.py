@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import attrs
 
 from ..ledger import Entry
-from ..properties import Property
+from ..properties import Property, When
 from ..trace import Row
 from ..world import World
 
@@ -66,8 +66,8 @@ class Watched(Generic[S]):
 class Watching(Property[Watched[S]]):
     """A property that is told of changes and notes. Subclass it."""
 
-    when = "always"
-    kinds = ("effect", "query", "queried")
+    when: When = "always"
+    kinds: tuple[str, ...] = ("effect", "query", "queried")
 
     def begin(self) -> S:
         """Return the property's own state at the beginning of a run."""

@@ -50,8 +50,8 @@ def update() -> None:
     """Write the chart of each document into it."""
     for document in DOCUMENTS:
         _, chart = chart_of(document)
-        text = CHART.sub(lambda _, chart=chart: f"```mermaid\n{chart}```", document.read_text())
-        document.write_text(text)
+        text = document.read_text()
+        document.write_text(text.replace(chart_in(document), chart))
 
 
 if __name__ == "__main__":
