@@ -71,15 +71,13 @@ def admits(
     gate: Gate, reading: FenceReading, key: str | None = None, run_id: str | None = None
 ) -> bool:
     """Whether *reading* lets *gate* through, for a start of *key* or for the run *run_id*."""
-    match gate.predicate:
-        case "run-start":
-            return admits_run_start(reading, key)
-        case "existing-run":
-            return admits_existing_run(reading, run_id)
-        case "work-authoring":
-            return admits_work_authoring(reading)
-        case "drainable":
-            return admits_drainable_execution(reading)
+    if gate.predicate == "run-start":
+        return admits_run_start(reading, key)
+    if gate.predicate == "existing-run":
+        return admits_existing_run(reading, run_id)
+    if gate.predicate == "work-authoring":
+        return admits_work_authoring(reading)
+    return admits_drainable_execution(reading)
 
 
 def refusal(gate: Gate, reading: FenceReading, label: str | None = None) -> ExecutionFencedError:

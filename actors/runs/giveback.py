@@ -137,13 +137,9 @@ class Sealer(Holder):
 
 def give_back_of(design: Design, store: StartReservations, log: Log) -> GiveBack:
     """Return the design of that name over *store*."""
-    match design:
-        case "router":
-            return RouterSide(store)
-        case "holder":
-            return Holder(store, log)
-        case "sealer":
-            return Sealer(store, log)
+    if design == "router":
+        return RouterSide(store)
+    return Holder(store, log) if design == "holder" else Sealer(store, log)
 
 
 def is_sealed(claim: Claim | None, sealed: int | None) -> bool:

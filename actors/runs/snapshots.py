@@ -213,16 +213,18 @@ class Snapshots:
             snapshot.cleaned, snapshot.updated_at, snapshot.workflow_id, snapshot.run_id,
             snapshot.revision,
         )  # fmt: skip
-        for tries_left in reversed(range(PERSIST_TRIES)):
+        tries = 0
+        while True:
+            tries += 1
             try:
                 done = await self._database.execute(UPDATE, *values)
             except DatabaseFailed as error:
-                if not tries_left:
+                if tries == PERSIST_TRIES:
                     raise RunStateUnreadableError("the run cannot be persisted") from error
-                continue
-            if not done.changes:
-                raise RunStateUnreadableError("the run is gone, or has been persisted further on")
-            return
+            else:
+                break
+        if not done.changes:
+            raise RunStateUnreadableError("the run is gone, or has been persisted further on")
 
     async def read(self, workflow_id: str, run_id: str) -> Snapshot | None:
         """Return the run as it was last persisted; None if it is not there.

@@ -213,8 +213,9 @@ class Stage:
         return self.world.stored(RunObject, run)
 
     def owners(self) -> dict[str, Any]:
-        """Return what the registry of owners keeps."""
-        return self.world.stored(RunOwners, REGISTRY)
+        """Return the owners that the registry keeps."""
+        kept = self.world.stored(RunOwners, REGISTRY)
+        return {key: value for key, value in kept.items() if key.startswith("run/")}
 
     async def start(
         self, key: str | None = None, workflow: str = "order", who: str = "ann", **body: Any

@@ -27,7 +27,9 @@ async def test_no_table_and_no_row_mean_open_and_reading_makes_neither(
     assert await fence.read() == OPEN_EXECUTION_FENCE
     assert database.tables() == []
     await fence.seed("open")
-    database.look(f"SELECT * FROM {TABLE}")
+    database.make(f"DELETE FROM {TABLE}")
+    assert await fence.read() == OPEN_EXECUTION_FENCE
+    assert database.look(f"SELECT * FROM {TABLE}") == []
     await fence.transition("open", "draining")
     assert (await fence.read()).state is FenceState.DRAINING
 

@@ -37,5 +37,8 @@ def test_a_fire_is_a_run_of_the_schedules_owner(topology: Topology) -> None:
         assert '"requester": ["human", "ann"]' in run["body"]
         assert stage.executions() == 1
         assert (await tick(stage))["started"] == 0
+        stage.world.database.prepare("UPDATE flowsafe_schedule_triggers SET state = 'deferred'")
+        assert (await tick(stage))["started"] == 1
+        assert stage.executions() == 1
 
     play(story)

@@ -290,6 +290,76 @@ def test_an_attempt_that_has_persisted_is_settled_as_what_it_is(
     tell(story)
 
 
+def test_a_journal_that_cannot_be_settled_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the alarm each minute, and by whoever asks, who is told that nobody can tell."""
+
+    async def story(stage: Stage) -> None:
+        settle = RunOwners.settle
+
+        async def fails(*_args: Any) -> bool:
+            raise OSError("lost")
+
+        monkeypatch.setattr(RunOwners, "settle", fails)
+        assert (await stage.start_at_object(RUN))[0] == 200
+        await trio.sleep(121)
+        assert stage.log.kinds.count("run-alarm-failed") == 2
+        assert (await stage.ask_object("GET", RUN, "dispatch-status"))[0] == 503
+        monkeypatch.setattr(RunOwners, "settle", settle)
+        await trio.sleep(60)
+        assert JOURNAL not in stage.stored(RUN)
+        assert stage.log.kinds.count("run-alarm-failed") == 2
+
+    tell(story)
+
+
+def test_a_start_that_takes_longer_than_a_minute_is_left_alone() -> None:
+    """The alarm of its journal comes by, and looks again later."""
+
+    async def story(world: World) -> None:
+        async def long(run: StepContext) -> str:
+            await run.sleep(100)
+            return run.run_id
+
+        stage = Stage(world, "objects", "router", workflows=(Workflow("long", (long,)),))
+        await stage.open()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(unanswered, stage)
+            await trio.sleep(90)
+            (run,) = stage.query("SELECT status FROM flowsafe_runs")
+            assert run["status"] == "pending"
+        await trio.sleep(20)
+        assert (await stage.start("k1", "long"))[1]["status"] == "success"
+        assert stage.log.kinds.count("run-alarm-failed") == 0
+
+    async def unanswered(stage: Stage) -> None:
+        with pytest.raises(OutcomeUnknown):
+            await stage.start("k1", "long")
+
+    play(story)
+
+
+def test_an_attempt_whose_answer_was_lost_in_the_object_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What bears its token is its own: the start answers with it, and its owner is settled."""
+
+    async def story(stage: Stage) -> None:
+        start = RunnerRuntime.start
+
+        async def dies(self: RunnerRuntime, *args: Any) -> Any:
+            await start(self, *args)
+            raise RunStateUnreadableError("the answer was lost")
+
+        monkeypatch.setattr(RunnerRuntime, "start", dies)
+        status, summary = await stage.start_at_object(RUN)
+        assert (status, summary["status"]) == (200, "success")
+        assert JOURNAL not in stage.stored(RUN)
+
+    tell(story)
+
+
 def test_case_25_a_run_past_its_gate_is_not_preempted() -> None:
     """A step closes the fence: its run completes, and only the next start is refused."""
 
@@ -419,6 +489,11 @@ def test_a_deadline_of_a_run_that_has_gone_on_is_dropped() -> None:
         assert DEADLINE not in stage.stored(run)
         await trio.sleep(200)
         assert stage.world.ledger.count("resumed") == 1
+        _, summary = await stage.start("k2", "timed")
+        stage.world.database.prepare("DELETE FROM flowsafe_runs")
+        await trio.sleep(101)
+        assert DEADLINE not in stage.stored(f"timed:{summary['runId']}")
+        assert stage.log.kinds.count("run-deadline-failed") == 0
 
     tell(story)
 

@@ -248,6 +248,47 @@ async def test_an_attempt_that_fails_behind_its_result_shows_it(place: Place) ->
     assert (await place.runtime.start(ORDER, "t")).status == "success"
 
 
+async def test_a_proof_needs_a_key_and_a_fence(place: Place) -> None:
+    """Without either there is no slot to bind."""
+    order = RunOrder(workflow_id="w", run_id="r", owner=ANN)
+    assert not await place.runtime._bind_proof(order)
+
+
+async def test_an_attempt_that_nobody_can_look_for_raises_its_own_error(place: Place) -> None:
+    """Not that of looking for it."""
+    asked: list[str] = []
+
+    def lost(label: str) -> Exception | None:
+        asked.append(label)
+        writing = label.startswith("UPDATE") or "UPDATE flowsafe_runs" in asked
+        return LOCKED if writing else None
+
+    place.database.failing = lost
+    with pytest.raises(RunStateUnreadableError, match="cannot be persisted"):
+        await place.runtime.start(ORDER, "t")
+
+
+async def test_what_ended_while_it_was_being_cut_stays_ended(place: Place) -> None:
+    """The leg has persisted its end and waits for nothing but its answer: that end is kept."""
+    write = place.snapshots.write
+
+    async def stuck(snapshot: Any) -> None:
+        await write(snapshot)
+        await trio.sleep_forever()
+
+    place.snapshots.write = stuck  # type: ignore[method-assign]
+    statuses: list[str] = []
+
+    async def run() -> None:
+        statuses.append((await place.runtime.start(ORDER, "t")).status)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        await trio.testing.wait_all_tasks_blocked()
+        place.runtime.cut_leg("w", "r", "cancelled")
+    assert statuses == ["success"]
+
+
 async def test_an_attempt_that_left_a_shell_is_undone(place: Place) -> None:
     """A shell without a token is nobody's; a run of another attempt is not touched."""
     place.database.failing = lambda label: LOCKED if label.startswith("UPDATE") else None
