@@ -153,8 +153,8 @@ class RunnerRuntime:
 
     async def _bind_proof(self, order: RunOrder) -> bool:
         """Bind the one proof to this run; only what has come through this gate may be bound."""
-        if self.fence == "none" or order.key is None:
-            return False
+        assert self.fence != "none"
+        assert order.key is not None, "the gate admits only the nominated key"
         return await self.fence.record_proof_run(order.key, order.run_id)
 
     async def _start_locked(self, workflow: Workflow, order: RunOrder, token: str) -> Snapshot:

@@ -50,7 +50,7 @@ class Secrets:
 def by_id(workflows: Iterable[Workflow] | Mapping[str, Workflow]) -> Mapping[str, Workflow]:
     """Return *workflows* by id."""
     if isinstance(workflows, Mapping):
-        return workflows
+        return cast(Mapping[str, Workflow], workflows)
     return {workflow.id: workflow for workflow in workflows}
 
 

@@ -139,7 +139,7 @@ def test_case_46_a_refusal_that_cannot_be_read_is_none() -> None:
 @pytest.mark.parametrize("content", [b"[]", b"7", b'"text"', b'{"error": 7}'])
 def test_a_body_that_says_nothing_gets_a_generic_message(content: bytes) -> None:
     """The status is all there is."""
-    for read in (error_from, lambda response: caught(response)):
+    for read in (error_from, caught):
         error = read(WebResponse(500, content))
         assert (error.message, error.reason) == ("failed with status 500", None)
 

@@ -128,7 +128,8 @@ async def test_an_order_that_makes_no_sense_is_refused_before_the_fence(
     place: Place, change: Mapping[str, Any], token: str, error: type[Exception]
 ) -> None:
     """Nothing is asked of the database."""
-    order = RunOrder(**{"workflow_id": "w", "run_id": "r", "owner": ANN, **change})
+    asked: dict[str, Any] = {"workflow_id": "w", "run_id": "r", "owner": ANN, **change}
+    order = RunOrder(**asked)
     with pytest.raises(error):
         await place.runtime.start(order, token)
     assert place.database.asked == []
@@ -246,12 +247,6 @@ async def test_an_attempt_that_fails_behind_its_result_shows_it(place: Place) ->
 
     place.snapshots.write = late  # type: ignore[method-assign]
     assert (await place.runtime.start(ORDER, "t")).status == "success"
-
-
-async def test_a_proof_needs_a_key_and_a_fence(place: Place) -> None:
-    """Without either there is no slot to bind."""
-    order = RunOrder(workflow_id="w", run_id="r", owner=ANN)
-    assert not await place.runtime._bind_proof(order)
 
 
 async def test_an_attempt_that_nobody_can_look_for_raises_its_own_error(place: Place) -> None:
