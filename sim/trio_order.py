@@ -8,6 +8,7 @@ trio sorts each batch of runnable tasks by creation and shuffles it with a priva
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Protocol
 
 import trio
@@ -15,7 +16,7 @@ from trio._core import _run
 
 from .trio_steps import RELIED_ON as STEPS
 
-__all__ = ["Batches", "deterministic_order", "runner", "unsupported"]
+__all__ = ["Batches", "deterministic_order", "run_loop", "runner", "unsupported"]
 
 RELIED_ON = (
     "timeout = runner.clock.deadline_to_sleep_time(deadline)",
@@ -43,14 +44,22 @@ class Batches(Protocol):
         ...
 
 
-def unsupported() -> str | None:
-    """Say what this trio lacks, or None if everything that is relied on is there."""
-    source = inspect.getsource(_run.unrolled_run)
+@cache
+def run_loop() -> str:
+    """Return the source of trio's run loop."""
+    return inspect.getsource(_run.unrolled_run)
+
+
+def unsupported(source: str | None = None) -> str | None:
+    """Say what this trio, or one with the run loop *source*, lacks of what is relied on, if any."""
+    source = run_loop() if source is None else source
     place = 0
     for line in RELIED_ON:
         found = source.find(line, place)
         if found < 0:
-            return f"trio {trio.__version__}: its run loop has no line {line!r} where one is expected"
+            return (
+                f"trio {trio.__version__}: its run loop has no line {line!r} where one is expected"
+            )
         place = found
     return None
 
