@@ -73,6 +73,7 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
 
 LABELS = {
     "random._urandom": "the entropy of the system",
+    "concurrent.futures.thread.ThreadPoolExecutor.submit": "ThreadPoolExecutor.submit()",
     "trio._threads.start_thread_soon": "a thread of trio",
 }
 """How those of them are called that nobody names."""
