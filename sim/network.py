@@ -46,7 +46,9 @@ class Route:
 class Message:
     """One request on its way, then its reply on the way back. It is its own event."""
 
-    __slots__ = ("_answer", "calls", "data", "envelope", "network", "number", "route")
+    __slots__ = (
+        "_answer", "calls", "data", "envelope", "is_damaged", "network", "number", "route",
+    )  # fmt: skip
 
     def __init__(
         self, network: "Network", route: Route, envelope: Envelope, data: bytes, calls: Calls
@@ -57,6 +59,8 @@ class Message:
         self.data = data
         self.calls = calls
         self.number = envelope.id
+        self.is_damaged = False
+        """Whether the host will not be able to read it."""
         self._answer: bytes | None = None
 
     def fire(self) -> None:
@@ -138,6 +142,7 @@ class Network:
             earliest = max(earliest, kernel.now_us)
         elif option == "corrupt":
             message.data = damaged(message.data)
+            message.is_damaged = True
         elif option == "twice":
             self.world.trace.add("twice", message.calls.name, 0, message.number)
             copy = Message(self, message.route, message.envelope, message.data, message.calls)
@@ -198,6 +203,10 @@ class Network:
         if self._cut and self._is_cut(message):
             return
         self.world.trace.add("answer", message.route.caller, 0, message.number, data)
+        if message.is_damaged:
+            # The host cannot say which call it could not read: the connection ends.
+            message.calls.broken(message.number, "the host could not read the request")
+            return
         try:
             message.calls.receive(data)
         except WireError as error:
