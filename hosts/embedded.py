@@ -16,7 +16,7 @@ from .counters import Counters, HostStatistics
 from .database import SqliteDatabase
 from .entropy import SystemEntropy
 from .errors import HostCrashed, SqlUnavailable, StoreError
-from .host import Host
+from .host import Host, numbered_from
 from .limits import EVICTION_S
 from .loopback import Loopback
 from .sqlite import SqliteStore
@@ -277,7 +277,13 @@ class EmbeddedHost:
             env=self._env,
             database=self._database,
         )
-        host = Host(self.path.name, ports, self._classes.values(), eviction_s=self._eviction_s)
+        # The stub of a remote client outlives this host, and is bound to an incarnation by number:
+        # the numbers of the next host have to be greater.
+        numbers = numbered_from(self._clock.wall())
+        host = Host(
+            self.path.name, ports, self._classes.values(), numbers=numbers,
+            eviction_s=self._eviction_s,
+        )  # fmt: skip
         self._loopback.receiver = host
         return host
 

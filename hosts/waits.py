@@ -60,11 +60,14 @@ def wait_cycle(
             if callee is None or asked is None:
                 continue  # It is under way, or answered.
             ahead = callee.mailbox.running if callee.mailbox.is_queued(asked) else asked
+            if ahead is None:
+                continue  # It is next.
+            further = Wait(callee, ahead, asked, wait)
             if ahead is request:
-                return _cycle(Wait(callee, ahead, asked, wait))
-            if ahead is not None and ahead not in seen:
+                return _cycle(further)
+            if ahead not in seen:
                 seen.add(ahead)
-                waits.append(Wait(callee, ahead, asked, wait))
+                waits.append(further)
     return None
 
 
