@@ -7,7 +7,7 @@ delayed waits for it. Duplicates may come at any time. Replies keep no order.
 from typing import TYPE_CHECKING
 
 from ..actors import Address, Calls
-from ..wire import Envelope, WireError
+from ..wire import Envelope, ErrorRecord, Reply, WireError, decode_reply, encode_reply
 from .choices import Option, Site
 from .faults import Subject
 
@@ -202,7 +202,10 @@ class Network:
         """A reply arrives at the caller."""
         if self._cut and self._is_cut(message):
             return
-        self.world.trace.add("answer", message.route.caller, 0, message.number, data)
+        trace = self.world.trace
+        if data[-1:] != NO_ERROR:
+            trace.hash_next_as(message.number, without_texts(data))
+        trace.add("answer", message.route.caller, 0, message.number, data)
         if message.is_damaged:
             # The host cannot say which call it could not read: the connection ends.
             message.calls.broken(message.number, "the host could not read the request")
@@ -257,6 +260,26 @@ def moves(what: str) -> tuple[Option, ...]:
 
 MOVE_WEIGHT = 0.25
 """Weight of one delay against one fault: the five moves together weigh as much as two faults."""
+
+
+NO_ERROR = b"\xc0"
+"""The last byte of a reply that holds no error: its last field is nil."""
+
+
+def without_texts(data: bytes) -> bytes:
+    """Return the reply *data* without what Python's exceptions say, which changes with Python."""
+    try:
+        reply = decode_reply(data)
+    except WireError:
+        return b""
+    error = reply.error
+    if error is None:
+        return data
+    reason = error.reason
+    if isinstance(error.code, int):
+        reason = {"name": None if reason is None else reason.get("name")}
+    told = ErrorRecord(error.code, error.status, "", reason)
+    return encode_reply(Reply(reply.id, reply.incarnation, None, told))
 
 
 def damaged(data: bytes) -> bytes:
