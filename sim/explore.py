@@ -249,8 +249,11 @@ class Explorer:
                 self._tally.join(waiting.popleft().result())
                 self._report()
                 size = self._size(jobs)
+            # When time is over, parts that have begun still count, as far as none is missing.
             for each in waiting:
-                each.cancel()
+                if each.cancel() or self._is_settled():
+                    break
+                self._tally.join(each.result())
 
     def _size(self, jobs: int) -> int:
         """Return how many runs take one process about `PART_S`."""
@@ -258,11 +261,14 @@ class Explorer:
         return max(1, min(PART_RUNS_MAX, int(rate * PART_S)))
 
     def _goes_on(self) -> bool:
-        if self._tally.failed and not self._batch.keep_going:
+        if self._is_settled():
             return False
         if self._end is not None and monotonic() >= self._end:
             return False
         return self._tally.runs < self._runs_max
+
+    def _is_settled(self) -> bool:
+        return bool(self._tally.failed) and not self._batch.keep_going
 
     def _part_s(self) -> float:
         return PART_S if self._end is None else min(PART_S, self._end - monotonic())
