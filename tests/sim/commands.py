@@ -51,7 +51,10 @@ async def shop(world, count, retry):
     assert total == count, f"{count} were bought, {total} are in the cart"
 
 
-@scenario(faults=(LoseReply(at_most=2),), parameters={"count": (1, 2), "topology": ("direct", "wire")})
+PARAMETERS = {"count": (1, 2), "topology": ("direct", "wire")}
+
+
+@scenario(faults=(LoseReply(at_most=2),), parameters=PARAMETERS)
 async def twice(world, count=1, topology="direct"):
     """Whoever tries again buys twice."""
     await shop(world, count, True)
@@ -149,7 +152,7 @@ def folder(
 def outside(
     path: Path, *arguments: str, script: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own; *script* is a shell line with `durasim` in it."""
+    """Run the command line in a process of its own; *script* is a shell line that runs it."""
     python = [sys.executable, "-m", "durasim.sim.cli"]
     call = [*python, *arguments]
     if script is not None:

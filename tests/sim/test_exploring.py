@@ -14,6 +14,8 @@ __all__ = ["folder"]
 
 RUN = ["scenario", "seed", "ok", "failures", "digest", "events", "virtual_seconds", "wall_seconds"]
 EXPLORATION = ["scenario", "runs", "distinct", "failures", "faults", "sometimes", "seconds"]
+SINGLE = ("--strategy", "singles", "--seed", "1")
+"""The first reply is lost."""
 
 
 # ---- run
@@ -47,7 +49,16 @@ def test_a_run_is_a_document(folder: Folder) -> None:
 
 def test_a_run_that_fails_is_status_1(folder: Folder) -> None:
     """The property and what was seen, as text and as a document."""
-    words = ("run", folder.name("twice"), "--strategy", "singles", "--seed", "1", "--set", "count=1")
+    words = (
+        "run",
+        folder.name("twice"),
+        "--strategy",
+        "singles",
+        "--seed",
+        "1",
+        "--set",
+        "count=1",
+    )
     ran = folder.run(*words, "--json")
 
     assert ran.status == 1
@@ -92,7 +103,16 @@ def test_a_document_stands_alone_on_stdout(folder: Folder) -> None:
 
 def test_parameters_and_topology_are_fixed(folder: Folder) -> None:
     """`--topology` is `--set topology`; the others are still drawn."""
-    words = ("run", folder.name("twice"), "--strategy", "singles", "--seed", "1", "--set", "count=2")
+    words = (
+        "run",
+        folder.name("twice"),
+        "--strategy",
+        "singles",
+        "--seed",
+        "1",
+        "--set",
+        "count=2",
+    )
     by_set = folder.run(*words, "--set", "topology=wire")
     by_name = folder.run(*words, "--topology", "wire")
 
