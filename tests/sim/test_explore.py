@@ -75,10 +75,10 @@ def test_run_i_has_seed_n_plus_i() -> None:
 
 def test_the_answer_does_not_depend_on_the_number_of_processes() -> None:
     """Whatever process runs what: the same runs, failures, counts and file."""
-    alone = told(explore(three_preemptions, runs=500))
+    alone = told(explore(three_preemptions, runs=400))
 
-    assert told(explore(three_preemptions, runs=500, jobs=2)) == alone
-    assert told(explore(three_preemptions, runs=500, jobs=3)) == alone
+    assert told(explore(three_preemptions, runs=400, jobs=2)) == alone
+    assert told(explore(three_preemptions, runs=400, jobs=3)) == alone
 
 
 def test_processes_share_what_holds() -> None:

@@ -11,6 +11,7 @@ from durasim.sim import (
     RunResult,
     Scenario,
     Site,
+    Source,
     UnknownStrategy,
     hypothesis_source,
     make_source,
@@ -18,6 +19,7 @@ from durasim.sim import (
     simulate,
 )
 from durasim.sim.ordinary import OrdinaryLog
+from durasim.sim.strategies import Aim
 
 from .stories import retried, right
 
@@ -106,12 +108,13 @@ def test_pct_plans_one_to_four_preemptions_in_turn() -> None:
 
 
 def test_pct_tries_each_single_preemption_once() -> None:
-    """Its turns of one take the order choices one after another."""
+    """Its turns of one take all order choices, far from each other, before one comes again."""
     log = ordinary_log(right)
     count = len(log.orders)
     tried = [run("pct", 4 * turn, right).deviations[0].choice for turn in range(count)]
 
-    assert tried == list(log.orders)
+    assert sorted(tried) == sorted(log.orders)
+    assert tried != list(log.orders)
 
 
 def test_rotation_takes_the_others_in_turn() -> None:
@@ -150,3 +153,20 @@ def test_hypothesis_that_draws_zero_gives_the_ordinary_run() -> None:
             return 0
 
     assert run_once(Job(scenario=right, seed=1, source=hypothesis_source(Zero()))).deviations == ()
+
+
+def test_rotation_gives_the_turns_of_singles_to_pct_when_all_are_tried() -> None:
+    """Every turn of `pct` comes once, in order, whichever place it has."""
+    turns: list[int] = []
+
+    def noted(aim: Aim) -> Source:
+        turns.append(aim.turn)
+        return Ordinary()
+
+    log = OrdinaryLog(("request 1 of A/a.m by b",), (("reply 1 of A/a.m to b", "lost"),), (), ())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STRATEGIES, "pct", noted)
+        for seed in range(60):
+            make_source("rotation", scenario=right, seed=seed, parameters={}, ordinary=log)
+
+    assert turns == list(range(2 * 3 + 8 * 4))
