@@ -104,7 +104,9 @@ def judged(mutant: Mutant, *, runs: int, seed: int, jobs: int) -> dict[str, Any]
         explore, seed=seed, mutant=mutant, parameters=mutant.parameters, shrink=False
     )
     exploration = explored(scenario, runs=runs, jobs=jobs)
-    failed = exploration.found[0].property if exploration.found else None
+    # One run may break several properties: the mutant is killed if one of them is expected.
+    broken = [each.property for found in exploration.found[:1] for each in found.failures]
+    failed = next((name for name in broken if name in mutant.expected), next(iter(broken), None))
     silent: bool | None = None
     if mutant.needs_fault:
         silent = not explored(attrs.evolve(scenario, faults=()), runs=min(runs, SILENT_RUNS)).found
