@@ -6,13 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 
 import pytest
 import trio
 
 from durasim.actors import DurableObject
-from durasim.sim import Job, Ordinary, Recorded, World, run_once, scenario
+from durasim.sim import Job, Ledger, Ordinary, Recorded, World, run_once, scenario
+from durasim.wire import IncarnationGone
 
 from ..tidy import ROOT
 from .busy import FAULTS, Often, job, jobs, ordinary
@@ -118,13 +120,15 @@ class Messy(DurableObject):
     async def litter(self) -> int:
         """Leave some."""
         ledger = self.env["ledger"]
+        assert isinstance(ledger, Ledger)
 
         class Loud:
             def __init__(self) -> None:
                 self.myself = self
 
             def __del__(self) -> None:
-                ledger.note("collected")  # type: ignore[attr-defined]
+                with suppress(IncarnationGone):
+                    ledger.note("collected")
 
         for _ in range(10):
             Loud()
