@@ -49,6 +49,18 @@ class UnknownSystem(LookupError):
     """No system has that name, or one cannot be loaded. Nothing ran; the text is one line."""
 
 
+def _scenarios(given: Iterable[Scenario]) -> tuple[Scenario, ...]:
+    return tuple(given)
+
+
+def _properties(given: Iterable[Property[Any]]) -> tuple[Property[Any], ...]:
+    return tuple(given)
+
+
+def _mutants(given: Iterable[Mutant]) -> tuple[Mutant, ...]:
+    return tuple(given)
+
+
 @attrs.frozen
 class System:
     """What belongs together and is explored together.
@@ -61,9 +73,9 @@ class System:
     """
 
     name: str
-    scenarios: tuple[Scenario, ...] = attrs.field(converter=tuple)
-    properties: tuple[Property[Any], ...] = attrs.field(default=(), converter=tuple)
-    mutants: tuple[Mutant, ...] = attrs.field(default=(), converter=tuple)
+    scenarios: tuple[Scenario, ...] = attrs.field(converter=_scenarios)
+    properties: tuple[Property[Any], ...] = attrs.field(default=(), converter=_properties)
+    mutants: tuple[Mutant, ...] = attrs.field(default=(), converter=_mutants)
 
 
 @cache

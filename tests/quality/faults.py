@@ -83,7 +83,8 @@ class Seat(DurableObject):
 
     async def holder(self) -> str | None:
         """Return who holds it."""
-        return await self.storage.get("who", None)
+        who: str | None = await self.storage.get("who", None)
+        return who
 
     async def alarm(self, info: AlarmInfo) -> None:
         """Free it, whoever holds it now."""

@@ -55,7 +55,7 @@ def it_counts(world: World) -> bool:
 @sometimes
 def it_counts_to_a_million(world: World) -> bool:
     """Nobody adds that often."""
-    return world.stored(Tally, "t").get("total", 0) > 1_000_000
+    return int(world.stored(Tally, "t").get("total", 0)) > 1_000_000
 
 
 @always

@@ -12,8 +12,10 @@ import pytest
 
 from durasim.sim import (
     Exploration,
+    Failure,
     Mutant,
     Progress,
+    Row,
     UnknownMutant,
     UnknownParameter,
     UnknownStrategy,
@@ -21,6 +23,8 @@ from durasim.sim import (
     explore,
     simulate,
 )
+from durasim.sim.batch import Failed
+from durasim.sim.explore import differs
 
 from ..quality.orders import three_preemptions
 from .stories import leaking, retried, right, vacuous
@@ -210,3 +214,31 @@ def test_ctrl_c_keeps_what_was_found(jobs: int, tmp_path: Path) -> None:
 
     assert out.splitlines()[-1] == "True True ['scenario'] False"
     assert errors == ""
+
+
+def failed(rows: tuple[Row, ...], digest: str = "a", message: str = "m") -> Failed:
+    """Return a run that failed, with these rows."""
+    return Failed(
+        run=0,
+        seed=0,
+        parameters={},
+        failures=(Failure("never_negative", message),),
+        deviations=(),
+        digest=digest,
+        rows=rows,
+    )
+
+
+def test_the_first_row_that_differs_is_named() -> None:
+    """Or that there are more of them, or what failed otherwise; the same run differs nowhere."""
+    one, two = Row(1, 0, "up", "host", 0, ()), Row(2, 5, "up", "spare", 0, ())
+    result = attrs.evolve(simulate(right).result, rows=(one, two), digest="a")
+    twice = "the same seed and deviations gave another run"
+    held = attrs.evolve(result, failures=failed(()).failures)
+
+    assert differs(failed((one, two)), held) is None
+    assert differs(failed((one, one)), result) == (
+        f"{twice}: row 1 was [0 s up host ()], then [5e-06 s up spare ()]"
+    )
+    assert differs(failed((one,)), result) == f"{twice}: 1 rows, then 2"
+    assert differs(failed((one, two)), result) == f"{twice}: never_negative, then nothing failed"
