@@ -5,17 +5,18 @@ where it left, and where it arrived. `chart.py` and `mermaid.py` draw the same d
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
 from .captions import call_text, commit_text, reply_text
 from .choices import Deviation, split_name
+from .steps import Arrow, Diagram, Step
 from .trace import Row
 from .wording import cut, visible
 from .world import Failure
 
-__all__ = ["Diagram", "Step", "diagram_of"]
+__all__ = ["Arrow", "Diagram", "Step", "diagram_of"]
 
 GONE = {
     "crash": "dies",
@@ -27,54 +28,8 @@ GONE = {
 }
 """How a participant ends: kinds of rows, and what is said of them."""
 
-Arrow = Literal["whole", "sent", "arrived", "lost"]
-
-
-@attrs.frozen(kw_only=True)
-class Step:
-    """One line of a chart.
-
-    Attributes:
-        number: of its row in the trace.
-        time_us: virtual microseconds since the world began.
-        source: whose lane it starts at; "" for what concerns the whole world.
-        target: whose lane it ends at; None if nothing is sent.
-        arrow: which part of a message it is, if it is one.
-        is_reply: whether the message answers a call.
-        text: what is said.
-        is_marked: a deviation or a failure: what a reader looks for.
-        alive: objects that have an incarnation once the step is done.
-        busy: those with a handler in progress.
-    """
-
-    number: int
-    time_us: int
-    source: str
-    text: str
-    target: str | None = None
-    arrow: Arrow | None = None
-    is_reply: bool = False
-    is_marked: bool = False
-    alive: frozenset[str] = frozenset()
-    busy: frozenset[str] = frozenset()
-
-
-@attrs.frozen(kw_only=True)
-class Diagram:
-    """What a chart draws.
-
-    Attributes:
-        participants: those that only call first, then those that are called, each in order of
-            appearance.
-        objects: those of them that come and go.
-        steps: in order.
-        is_cut: whether the trace no longer had its beginning.
-    """
-
-    participants: tuple[str, ...]
-    objects: frozenset[str]
-    steps: tuple[Step, ...]
-    is_cut: bool
+DATABASE = "database"
+"""The lane of the shared database."""
 
 
 def diagram_of(
@@ -106,6 +61,7 @@ class _Call:
     text: str
     route: str
     sent: Step | None = None
+    outcome: str = ""
     replied: list[Step] = attrs.field(factory=list[Step])
 
 
@@ -120,6 +76,7 @@ class _Drawing:
         self._busy: frozenset[str] = frozenset()
         self._running: dict[str, int] = {}
         self._calls: dict[tuple[str, int], _Call] = {}
+        self._queries: dict[tuple[str, int], _Call] = {}
         self._counts: dict[tuple[str, str], int] = {}
         self._moved = _by_site(deviations)
         self._failures = {failure.property: failure.message for failure in failures}
@@ -142,6 +99,9 @@ class _Drawing:
             "strike": self._strike,
             "swap": self._swap,
             "violated": self._violated,
+            "query": self._query,
+            "queried": self._queried,
+            "told": self._told,
             "gone": self._worker_gone,
         }
 
@@ -364,6 +324,42 @@ class _Drawing:
         # A worker lives as long as its request; that it has gone is no news.
         self._alive -= {row.actor}
         self._run(row.actor, None)
+
+    # ---- the shared database
+
+    def _query(self, row: Row) -> None:
+        number, label, _ = row.detail
+        self._lanes.setdefault(row.actor, False)
+        self._lanes[DATABASE] = True
+        option = self._moved_by("query", f"{label} by {row.actor}")
+        text = visible(label) if option is None else f"{visible(label)} [{option}]"
+        call = self._queries[row.actor, number] = _Call(DATABASE, label, text, "")
+        is_marked = option is not None
+        call.sent = self._step(
+            row, row.actor, text, target=DATABASE, arrow="sent", is_marked=is_marked
+        )
+        self._steps.append(call.sent)
+
+    def _queried(self, row: Row) -> None:
+        number, changes, outcome = row.detail
+        call = self._queries.get((row.actor, number))
+        if call is None:
+            return
+        self._arrive(row, call.sent, row.actor, DATABASE, call.text, is_reply=False)
+        call.sent, call.outcome = None, outcome
+        if changes:
+            rows = "1 row" if changes == 1 else f"{changes} rows"
+            self._note(row, DATABASE, f"{rows} changed")
+
+    def _told(self, row: Row) -> None:
+        number, what = row.detail
+        call = self._queries.pop((row.actor, number), None)
+        if call is not None and (what == "rows" or what == call.outcome):
+            step = self._step(row, DATABASE, what, target=row.actor, arrow="whole", is_reply=True)
+            self._steps.append(attrs.evolve(step, is_marked=what != "rows"))
+        else:
+            # Nobody can tell there which of the two messages was lost.
+            self._note(row, row.actor, f"no answer: {what}", is_marked=True)
 
     # ---- the world
 
