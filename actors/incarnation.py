@@ -215,7 +215,8 @@ class Incarnation(Actor):
 
     def _alarm_ended(self, *, failed: bool) -> None:
         layers = self._layers
-        if layers.alarm_hidden and not failed:
+        # What the handler set in this very turn takes the place of the alarm that rang (AL-9).
+        if layers.alarm_hidden and not failed and isinstance(layers.turn.alarm, Absent):
             layers.turn.alarm = None
             self._turn_wrote(confirmed=True)
         layers.alarm_hidden = False
