@@ -61,6 +61,7 @@ class Kernel(trio.abc.Clock):
         """Whether the world is told before a turn ends."""
         self._ran = False
         self._batches = 0
+        self._released = False
         self._horizon_us = NEVER_US
         self._look_at = LOOK_EVENTS
         self._guest: Guest | None = None
@@ -109,6 +110,7 @@ class Kernel(trio.abc.Clock):
 
     def run_task(self, task: Any) -> None:
         """Let a task run whose wake was held back."""
+        self._released = True
         self._runner.runq.append(task)
 
     def seconds(self, time_us: int) -> float:
@@ -246,10 +248,11 @@ class Kernel(trio.abc.Clock):
                 self._waiting, self.ending = self.ending, waiting
             self._ran = True
             self._batches += 1
-            if self._batches > SPIN_BATCHES:
+            if self._batches > SPIN_BATCHES and not self._released:
                 guest.put_behind(batch)
             elif len(batch) > 1:
                 guest.split(batch)
+            self._released = False
             if self.watched:
                 guest.watch(batch)
         except BaseException as error:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scenario", "scenario"]
 
+SETTLE_S = 3_600.0
 Story = Callable[..., Awaitable[None]]
 
 
@@ -26,6 +27,8 @@ class Scenario:
         faults: the fault plan.
         properties: what must hold, beside the assertions of the story itself.
         parameters: for each parameter its values; a run draws one of each by its seed.
+        settle_s: virtual seconds after the end of the story within which all has to have settled;
+            whatever then still goes on, such as an alarm that is set again and again, is left.
         title: the first line of the story's docstring.
     """
 
@@ -34,6 +37,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     properties: "tuple[Property[Any], ...]" = ()
     parameters: Mapping[str, Sequence[Any]] = attrs.field(factory=dict[str, Sequence[Any]])
+    settle_s: float = SETTLE_S
 
     @property
     def title(self) -> str:
@@ -51,10 +55,12 @@ def scenario(
     properties: "tuple[Property[Any], ...]" = (),
     parameters: Mapping[str, Sequence[Any]] | None = None,
     name: str | None = None,
+    settle_s: float = SETTLE_S,
 ) -> Callable[[Story], Scenario]:
     """Make a scenario of a coroutine function that takes a world."""
 
     def make(story: Story) -> Scenario:
-        return Scenario(name or story.__name__, story, faults, properties, dict(parameters or {}))
+        named = name or story.__name__
+        return Scenario(named, story, faults, properties, dict(parameters or {}), settle_s)
 
     return make

@@ -38,9 +38,6 @@ from .wakes import Wakes, outside_steps
 
 __all__ = ["Failure", "World"]
 
-SETTLE_US = 3_600_000_000
-"""Virtual microseconds after the end of the scenario in which a world has to come to rest."""
-
 
 @attrs.frozen
 class Failure:
@@ -304,8 +301,12 @@ class World:
 
     # ---- its life, run by `run.py`
 
-    async def live(self, main: Callable[[], Awaitable[None]], settle: Callable[[], None]) -> None:
+    async def live(
+        self, main: Callable[[], Awaitable[None]], settle: Callable[[], None], settle_s: float
+    ) -> None:
         """Run *main* as the scenario until nothing is left to happen, then *settle*, then end.
+
+        What still goes on *settle_s* virtual seconds after *main* has ended is left.
 
         Raises:
             BaseExceptionGroup: something in the world raised what no world may. It has ended.
@@ -320,7 +321,7 @@ class World:
                 self.fail("scenario", describe(error))
             if not self.is_over:
                 self.end_faults()
-                self.kernel.settle(SETTLE_US)
+                self.kernel.settle(int(settle_s * 1_000_000))
 
         try:
             async with trio.open_nursery() as nursery:
