@@ -10,7 +10,7 @@ from durasim.actors import (
     WebRequest,
     Worker,
 )
-from durasim.sim import KillProgram, LoseQuery, LoseQueryReply, World, scenario
+from durasim.sim import Deviation, KillProgram, LoseQuery, LoseQueryReply, World, scenario
 from durasim.sim.diagram import Step, diagram_of
 
 from .drawn import FAULTS, Counter, clicks, drawn, ran
@@ -80,6 +80,34 @@ def test_losses_stand_where_they_happened() -> None:
     assert "!client-0 lost Counter/c: increment() lost" in lines
     assert "!Counter/c lost client-1: reply lost" in lines
     assert lines[-1].startswith("!world: ✗ scenario: OutcomeUnknown")
+
+
+def test_a_deadline_that_passes_is_told_while_clocks_are_right() -> None:
+    """Deadlines are those of the callers' clocks; the chart does not guess when one is wrong."""
+    lost = ("reply 1 of Counter/c.increment to client-0", "lost")
+    diagram = drawn(clicks, [lost], clients=1, each=1)
+    (step,) = [step for step in diagram.steps if "no reply" in step.text and step.source]
+    assert (step.source, step.text, step.time_us) == (
+        "client-0",
+        "no reply within 30 s",
+        30_000_000,
+    )
+
+    result = ran(clicks, [lost], clients=1, each=1)
+    jumped = Deviation("request 9 of x by y", "clock +60 s", "the host's clock jumps")
+    blind = diagram_of(result.rows, [*result.deviations, jumped], result.failures)
+    assert len(blind.steps) == len(diagram.steps) - 1
+
+
+def test_an_answer_in_time_meets_its_deadline() -> None:
+    """Nothing is said of a deadline that passes later."""
+
+    @scenario()
+    async def story(world: World) -> None:
+        await world.client("alice").get(Counter, "c").increment()
+        await trio.sleep(100)
+
+    assert not any("no reply" in line for line in told(drawn(story).steps))
 
 
 def test_a_crash_kills_what_ran_and_the_end_of_the_world_does_not() -> None:
