@@ -1,5 +1,6 @@
 """One run as a test sees it: `simulate` runs a scenario once and reports."""
 
+import json
 import shlex
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any
@@ -160,7 +161,20 @@ def again(batch: Batch, planned: tuple[tuple[str, str], ...] | None) -> str:
         return f"simulate({', '.join(call)})"
     words = ["durasim", "run", name, "--seed", str(batch.seed), "--strategy", batch.strategy]
     for key, value in batch.parameters.items():
-        words += ["--set", f"{key}={value}"]
+        words += ["--set", f"{key}={setting(value)}"]
     if mutant is not None:
         words += ["--mutant", mutant]
     return shlex.join(words)
+
+
+def setting(value: object) -> str:
+    """Write *value* so that `--set` reads it back: as JSON, or as text that is no JSON."""
+    if isinstance(value, str):
+        try:
+            json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return repr(value)

@@ -15,6 +15,7 @@ from durasim.sim import (
     scenario,
     simulate,
 )
+from durasim.sim.simulate import setting
 
 from .stories import adding, retried, right
 
@@ -143,3 +144,13 @@ def test_another_process_with_another_hash_seed_has_the_same_digest() -> None:
     }
 
     assert digests == {simulate(retried, 7, strategy="uniform").digest + "\n"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3, "3"), ("3", '"3"'), ("wire", "wire"), (True, "true"), (None, "null"), ([1], "[1]")],
+)
+def test_a_parameter_is_written_as_the_command_line_reads_it(value: object, text: str) -> None:
+    """A text that looks like JSON is quoted; a value without JSON is shown as Python writes it."""
+    assert setting(value) == text
+    assert setting({1, 2}) == "{1, 2}"
