@@ -66,7 +66,7 @@ class WorldClient:
     @property
     def database(self) -> SharedDatabase:
         """The shared database, over the hop that everybody has to it."""
-        return SharedDatabase(self._client, self.name, self._world.database)
+        return SharedDatabase(self._client.calls.owner, self.name, self._world.database)
 
     def get(self, cls: type[T], name: str, *, deadline_s: float = CALL_DEADLINE_S) -> T:
         """Return a stub of the object *name* of *cls*, as `EmbeddedHost.get`."""
