@@ -1,10 +1,11 @@
 """Who waits for whom: whole stories are in `tests/conformance/test_deadlocks.py`."""
 
+from datetime import timedelta
 from typing import Any
 
 import trio
 
-from durasim.actors import Deadlock, DurableObject
+from durasim.actors import AlarmInfo, Deadlock, DurableObject
 from durasim.sim import World
 
 from ..actors.stage import tell
@@ -38,10 +39,10 @@ class Queue(DurableObject):
         return "nothing"
 
     async def leave_section(self) -> None:
-        """Leave a critical section over, which keeps the next request out."""
+        """Leave a critical section over, which waits for a call and keeps the next request out."""
 
         async def work() -> None:
-            await self.block_concurrency_while(lambda: self.sleep(5))
+            await self.block_concurrency_while(self.objects.get(Queue, "c").nothing)
 
         self.wait_until(work)
 
@@ -76,12 +77,63 @@ def test_a_request_behind_a_section_waits_for_no_request() -> None:
     async def story(world: World) -> None:
         client = world.client("c")
         await client.get(Queue, "b").leave_section()
-        await trio.sleep(1)
         asking = client.get(Queue, "a").ask("b")
         meanwhile = client.get(Queue, "a").nothing()
         assert await asking == ["nothing"]
         assert await meanwhile == "nothing"
-        assert world.now_s == 5
+        assert world.now_s == 1
+
+    tell(story, ("request 1 of Queue/c.nothing by Queue/b", "1 s late"))
+
+
+def test_a_call_under_way_to_an_object_that_waits_is_no_wait_yet() -> None:
+    """It has not been queued there, and nobody knows whether it will be."""
+
+    async def story(world: World) -> None:
+        client = world.client("c")
+        asking = client.get(Queue, "b").ask("c")
+        await trio.sleep(0.5)
+        assert await client.get(Queue, "a").ask("b") == ["nothing"]
+        assert await asking == ["nothing"]
+        assert world.now_s == 1.5
+
+    tell(
+        story,
+        ("request 1 of Queue/c.nothing by Queue/b", "1 s late"),
+        ("request 1 of Queue/b.nothing by Queue/a", "1 s late"),
+    )
+
+
+class Ringing(Queue):
+    """Its alarm asks another object to ask back."""
+
+    async def set(self) -> None:
+        """Ring at once."""
+        await self.storage.set_alarm(timedelta())
+
+    async def alarm(self, info: AlarmInfo) -> None:
+        """Ask."""
+        del info
+        said = await self.objects.get(Asking, "a").ask_back(self.address.name)
+        await self.storage.put("said", said)
+
+
+class Asking(Queue):
+    """Asks back."""
+
+    async def ask_back(self, name: str) -> str:
+        """Ask, and say what cycle that would close."""
+        return await cycle_of(self.objects.get(Ringing, name).nothing())
+
+
+def test_a_cycle_may_go_through_an_alarm() -> None:
+    """While its handler runs, requests wait for it as for any other."""
+
+    async def story(world: World) -> None:
+        await world.client("c").get(Ringing, "r").set()
+        await trio.sleep(1)
+        cycle = "Asking/a -> Ringing/r -> Asking/a"
+        assert world.stored(Ringing, "r") == {"said": cycle}
 
     tell(story)
 
@@ -100,11 +152,11 @@ def test_ways_that_meet_are_gone_once() -> None:
     """Two requests queue at one object, which waits for nobody in a cycle."""
 
     class Holding(Queue):
-        """Holds its place for a second."""
+        """Holds its place while it calls somebody."""
 
         async def hold(self) -> None:
-            """Wait."""
-            await self.sleep(1)
+            """Call."""
+            await self.objects.get(Queue, "c").nothing()
 
         async def both(self, other: str) -> list[str]:
             """Ask twice."""
@@ -125,7 +177,7 @@ def test_ways_that_meet_are_gone_once() -> None:
         assert await client.get(Holding, "a").both("d") == ["nothing"] * 2
         await holding
 
-    tell(story)
+    tell(story, ("request 1 of Queue/c.nothing by " + Holding.stored_name + "/d", "1 s late"))
 
 
 def test_a_cycle_may_be_long_and_go_over_several_machines() -> None:
