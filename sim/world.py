@@ -280,7 +280,7 @@ class World:
 
     def failed(self, error: BaseException) -> None:
         """Something in the kernel raised."""
-        if self.error is None:
+        if self.error is None or not is_unwinding(error):
             self.error = error
         self._close()
         self._quiet.set()
