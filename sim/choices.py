@@ -89,7 +89,10 @@ class Source(Protocol):
 class Choices:
     """The choices of one run: sites, and what deviated so far."""
 
-    __slots__ = ("_left", "_sites", "_source", "_stopped", "budget", "deviations", "log", "struck", "unknown")
+    __slots__ = (
+        "_left", "_sites", "_source", "_stopped", "budget", "deviations", "log", "struck",
+        "unknown",
+    )  # fmt: skip
 
     def __init__(self, source: Source, budget: list[float], *, log: bool = False) -> None:
         """Begin.
@@ -159,9 +162,8 @@ class Choices:
         if option.fault is not None:
             self.budget[option.fault] -= 1
             self.struck[option.fault] += 1
-        self.deviations.append(
-            Deviation(site.name(site.count), option.name, option.sentence.replace("{n}", str(site.count)))
-        )
+        sentence = option.sentence.replace("{n}", str(site.count))
+        self.deviations.append(Deviation(site.name(site.count), option.name, sentence))
         return option.name
 
     def stop(self) -> None:

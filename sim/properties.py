@@ -66,6 +66,7 @@ class FunctionProperty(Property[None]):
 
     def holds(self, state: None, world: "World") -> bool:
         """Ask the function: False and AssertionError mean no, everything else yes."""
+        del state
         answer = self._check(world)
         return bool(answer) if self.when == "sometimes" else answer is not False
 

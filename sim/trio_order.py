@@ -70,13 +70,13 @@ def deterministic_order(batches: Batches) -> Iterator[None]:
     lack = unsupported()
     if lack is not None:
         raise RuntimeError(f"durasim cannot simulate on this trio: {lack}")
-    before = (_run._ALLOW_DETERMINISTIC_SCHEDULING, _run._r)
-    _run._ALLOW_DETERMINISTIC_SCHEDULING = True
-    _run._r = batches  # type: ignore[assignment]
+    private: Any = _run
+    before = (private._ALLOW_DETERMINISTIC_SCHEDULING, private._r)
+    private._ALLOW_DETERMINISTIC_SCHEDULING, private._r = True, batches
     try:
         yield
     finally:
-        _run._ALLOW_DETERMINISTIC_SCHEDULING, _run._r = before
+        private._ALLOW_DETERMINISTIC_SCHEDULING, private._r = before
 
 
 def runner() -> Any:
