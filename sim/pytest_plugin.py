@@ -26,7 +26,7 @@ from .replay import ReplayVerdict, UnreadableReplay, replay
 from .report import tell, told_of, what_happened
 from .run import RunResult
 from .scenario import Scenario
-from .strategies import DEFAULT_STRATEGY
+from .strategies import DEFAULT_STRATEGY, STRATEGIES, UnknownStrategy
 from .systems import UnknownScenario
 from .world import Failure
 
@@ -68,10 +68,13 @@ class Settings:
     @classmethod
     def of(cls, config: pytest.Config) -> "Settings":
         """Read them."""
+        strategy = str(config.getini("durasim_strategy"))
+        if strategy not in STRATEGIES:
+            raise pytest.UsageError(f"durasim_strategy: {UnknownStrategy(strategy)}")
         return cls(
             runs=_number(config, "runs", least=1),
             seed=_number(config, "seed", least=0),
-            strategy=str(config.getini("durasim_strategy")),
+            strategy=strategy,
             found=config.rootpath / str(config.getini("durasim_found")),
             replays=config.rootpath / str(config.getini("durasim_replays")),
         )

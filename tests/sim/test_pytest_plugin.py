@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from durasim.sim import Scenario, scenario
+from durasim.sim import Exploration, Scenario, scenario
 from durasim.sim.pytest_plugin import RUNS
 
 pytest_plugins = ("pytester",)
@@ -71,13 +71,17 @@ def tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
-def ran(tests: pytest.Pytester, *arguments: str, apart: bool = False) -> pytest.RunResult:
+def ran(
+    tests: pytest.Pytester, *arguments: str, apart: bool = False, **more: bool
+) -> pytest.RunResult:
     """Run pytest in this process, or *apart*; the plugin is there as if it were installed."""
     installed = any(each.name == "durasim" for each in entry_points(group="pytest11"))
     flags = () if installed else ("-p", "durasim.sim.pytest_plugin")
-    run = tests.runpytest_subprocess if apart else tests.runpytest_inprocess
     # Installed for development, the distribution names its own tests, which this process runs.
-    return run(*flags, "-W", "ignore:Module already imported", *arguments)
+    arguments = (*flags, "-W", "ignore:Module already imported", *arguments)
+    if apart:
+        return tests.runpytest_subprocess(*arguments)
+    return tests.runpytest_inprocess(*arguments, **more)
 
 
 def test_the_plugin_is_declared() -> None:
@@ -238,6 +242,42 @@ def test_settings_that_cannot_be_used_are_refused(
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: durasim_* is *, not a number from * on"])
+
+
+def test_an_unknown_strategy_is_refused(tests: pytest.Pytester) -> None:
+    """With the known ones."""
+    result = ran(tests, "-o", "durasim_strategy=luck")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: durasim_strategy: no strategy is called 'luck'; *"])
+
+
+def test_from_another_folder_the_command_goes_to_the_root(
+    tests: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths in a replay file are from there."""
+    monkeypatch.chdir(tests.path / "tests")
+    result = ran(tests, "--rootdir=..", "test_counter.py")
+
+    result.assert_outcomes(passed=1, failed=1)
+    (line,) = [line for line in result.outlines if line.startswith("  again: ")]
+    assert line.startswith(f"  again: cd {tests.path} && durasim replay .durasim/test_counter-")
+
+
+def test_ctrl_c_ends_the_session(tests: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exploration that was interrupted holds for nobody."""
+
+    def interrupted(which: Scenario, **_: object) -> Exploration:
+        return Exploration(
+            scenario=which, runs=1, distinct=1, found=(), faults={}, sometimes={}, seconds=0.1,
+            interrupted=True,
+        )  # fmt: skip
+
+    monkeypatch.setattr("durasim.sim.pytest_plugin.explore", interrupted)
+    result = ran(tests, no_reraise_ctrlc=True)
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes()
 
 
 def test_a_sometimes_that_is_never_reached_fails(tests: pytest.Pytester) -> None:
