@@ -53,7 +53,7 @@ def test_it_tells_whom_it_waits_for() -> None:
         dropped = alice.get(Echo, "dropped").wait()
         assert alice.awaited() == []
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(alice.get(Echo, "e", deadline_s=5).wait)
+            nursery.start_soon(wait_for, alice.get(Echo, "e", deadline_s=5))
             await trio.sleep(1)
             assert alice.awaited() == [Address("Echo", "e")]
             nursery.cancel_scope.cancel()
