@@ -5,11 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
+import trio
 
 from durasim.actors import Address, AlarmEnd, AlarmInfo
 from durasim.hosts import Alarms, Host
+from durasim.sim import ClockJump, StaleIncarnation, Swap, World
 
-from .objects import Bell
+from ..actors.stage import kinds, tell
+from .objects import Bell, Counter
 from .stage import START_US, HandClock, Stage, Zeros, settled
 
 BELL = Address("Bell", "b")
@@ -256,3 +259,52 @@ async def test_an_alarm_that_failed_for_good_is_gone_from_storage() -> None:
         assert (await stage.ask("Bell/b", "rung")).value == list(range(7))
         assert stage.store.objects[BELL].time is None
         assert stage.host.alarms.dropped == 1
+
+
+def test_in_a_world_a_clock_that_jumps_back_makes_an_alarm_late() -> None:
+    """By as much as it jumped."""
+
+    async def story(world: World) -> None:
+        bell = world.client("c").get(Bell, "b")
+        await bell.set(10)
+        assert await bell.rung() == []
+        await trio.sleep(69)
+        assert world.stored(Bell, "b").get("rung") is None
+        await trio.sleep(2)
+        assert world.stored(Bell, "b")["rung"] == [0]
+
+    jump = ("request 1 of Bell/b.rung by c", "clock -60 s")
+    tell(story, jump, faults=[ClockJump(Bell)])
+
+
+def test_in_a_world_an_alarm_waits_for_the_code_that_knows_its_class() -> None:
+    """A version without the class leaves it stored; the next one rings it."""
+
+    async def story(world: World) -> None:
+        world.machine("m", (Bell, Counter), (Counter,))
+        client = world.client("c")
+        await client.get(Bell, "b").set(10)
+        await client.get(Counter, "a").increment()
+        await trio.sleep(100)
+        assert world.stored(Bell, "b").get("rung") is None
+        await client.get(Counter, "a").increment()
+        await trio.sleep(1)
+        assert world.stored(Bell, "b")["rung"] == [0]
+
+    swaps = [(f"request {number} of Counter/a.increment by c", "swapped") for number in (1, 2)]
+    tell(story, *swaps, faults=[Swap(Counter)])
+
+
+def test_in_a_world_the_alarm_of_a_replaced_object_rings_once() -> None:
+    """The new incarnation has it; the old one is refused at storage."""
+
+    async def story(world: World) -> None:
+        client = world.client("c")
+        await client.get(Bell, "b").set(10)
+        assert await client.get(Bell, "b").rung() == []
+        await trio.sleep(60)
+        assert world.stored(Bell, "b")["rung"] == [0]
+
+    replaced = ("request 1 of Bell/b.rung by c", "replaced")
+    result = tell(story, replaced, faults=[StaleIncarnation(Bell)])
+    assert kinds(result, "start")[:2] == ["start", "start"]
