@@ -52,6 +52,7 @@ UUID = "self.uuid(), or in a scenario uuid.UUID(int=…)"
 TASKS = "self.wait_until(…), or a nursery"
 CALLS = "a call of an object, and in the real host a socket"
 PROCESS = "a Program started by world.start(…)"
+FILES = "self.storage, or a path of your own"
 
 FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("time", "time time_ns clock_gettime clock_gettime_ns", NOW),
@@ -60,6 +61,7 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("time", "sleep", SLEEP),
     ("os", "urandom getrandom", CHANCE),
     ("random", "_urandom", CHANCE),
+    ("tempfile", "_get_candidate_names", FILES),
     ("uuid", "uuid1 uuid4 uuid6 uuid7 getnode", UUID),
     ("os", "fork forkpty posix_spawn posix_spawnp system popen", PROCESS),
     ("subprocess", "Popen.__init__", PROCESS),
@@ -74,6 +76,7 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
 LABELS = {
     "random._urandom": "the entropy of the system",
     "concurrent.futures.thread.ThreadPoolExecutor.submit": "ThreadPoolExecutor.submit()",
+    "tempfile._get_candidate_names": "the name of a temporary file",
     "trio._threads.start_thread_soon": "a thread of trio",
 }
 """How those of them are called that nobody names."""

@@ -58,7 +58,7 @@ LEAKS: dict[str, Callable[[], Any]] = {
     "socket.getaddrinfo()": lambda: socket.create_connection(("127.0.0.1", 1)),
     "socket.getaddrinfo() ": partial(trio.open_tcp_stream, "127.0.0.1", 1),
     "subprocess.Popen()": lambda: subprocess.run(["true"], check=False),
-    "random.Random() without a seed ": lambda: tempfile.mkstemp(),
+    "the name of a temporary file": lambda: tempfile.mkstemp(),
 }
 """By what is said of each; blanks at the end keep them apart."""
 
