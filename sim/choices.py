@@ -11,7 +11,17 @@ from typing import Protocol
 
 import attrs
 
-__all__ = ["ORDINARY", "Choices", "Deviation", "Option", "Site", "Source", "split_name"]
+__all__ = [
+    "ORDINARY",
+    "Choices",
+    "Deviation",
+    "Option",
+    "Ordinary",
+    "Recorded",
+    "Site",
+    "Source",
+    "split_name",
+]
 
 ORDINARY = "ordinary"
 
@@ -184,6 +194,7 @@ class Ordinary:
     def planned(self, kind: str, subject: str) -> Mapping[int, str] | None:
         """Nothing is planned."""
         del kind, subject
+        return None
 
     def rate(self, site: Site) -> float:
         """Nothing deviates."""
@@ -197,6 +208,7 @@ class Ordinary:
     def pick(self, site: Site, options: tuple[Option, ...]) -> Option | None:
         """Not asked."""
         del site, options
+        return None
 
 
 class Recorded(Ordinary):
@@ -232,7 +244,3 @@ def split_name(name: str) -> tuple[str, int, str]:
     if not found or not kind or not number.isdecimal():
         raise ValueError(f"{name!r} is not the name of a choice")
     return kind, int(number), subject
-
-
-__all__ += ["Ordinary", "Recorded"]
-__all__.sort()

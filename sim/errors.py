@@ -27,9 +27,7 @@ def describe(error: BaseException) -> str:
 
 def innermost(error: BaseException) -> BaseException:
     """Return what a group of one holds, however deep."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    held: tuple[BaseException, ...] = error.exceptions
+    held: tuple[BaseException, ...] = getattr(error, "exceptions", ())
     return innermost(held[0]) if len(held) == 1 else error
 
 

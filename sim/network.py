@@ -47,7 +47,7 @@ class Message:
     """One request on its way, then its reply on the way back. It is its own event."""
 
     __slots__ = (
-        "_answer", "calls", "data", "envelope", "is_damaged", "network", "number", "route",
+        "calls", "data", "envelope", "is_damaged", "network", "number", "reply", "route",
     )  # fmt: skip
 
     def __init__(
@@ -61,21 +61,21 @@ class Message:
         self.number = envelope.id
         self.is_damaged = False
         """Whether the host will not be able to read it."""
-        self._answer: bytes | None = None
+        self.reply: bytes | None = None
 
     def fire(self) -> None:
         """Arrive: the request at the host, or the reply at the caller."""
-        if self._answer is None:
+        if self.reply is None:
             self.network.deliver(self)
         else:
-            self.network.answer(self, self._answer)
+            self.network.answer(self, self.reply)
 
     def respond(self, data: bytes) -> None:
         """The host answers."""
         reply = self
-        if self._answer is not None:
+        if self.reply is not None:
             reply = Message(self.network, self.route, self.envelope, self.data, self.calls)
-        reply._answer = data
+        reply.reply = data
         self.network.send_reply(reply, data)
 
     def broken(self, reason: str) -> None:
@@ -187,7 +187,7 @@ class Network:
         elif option == "lost":
             self._lose("reply", message)
         elif option == "corrupt":
-            message._answer = damaged(data)
+            message.reply = damaged(data)
             kernel.fresh.append(message)
         elif option == "behind":
             kernel.agenda.behind(message)

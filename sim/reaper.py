@@ -134,7 +134,8 @@ class Reaper:
         # Whoever runs in a nursery of the dead ends with them.
         while not self._is_dead(task):
             nursery = task.parent_nursery
-            if nursery is None or nursery.parent_task is None:
+            parent: Task | None = None if nursery is None else nursery.parent_task
+            if parent is None:
                 return False
-            task = nursery.parent_task
+            task = parent
         return True

@@ -5,8 +5,10 @@ trio sorts each batch of runnable tasks by creation and shuffles it with a priva
 `Random`: its `shuffle` decides what of a batch runs now. trio takes tasks from the end of the list.
 """
 
+# pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
+
 import inspect
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol
@@ -65,7 +67,7 @@ def unsupported(source: str | None = None) -> str | None:
 
 
 @contextmanager
-def deterministic_order(batches: Batches) -> Iterator[None]:
+def deterministic_order(batches: Batches) -> Generator[None]:
     """Let *batches* order every batch of the current thread's trio run; restores both names."""
     lack = unsupported()
     if lack is not None:
@@ -81,4 +83,5 @@ def deterministic_order(batches: Batches) -> Iterator[None]:
 
 def runner() -> Any:
     """Return trio's runner of this thread."""
-    return _run.GLOBAL_RUN_CONTEXT.runner
+    context: Any = _run.GLOBAL_RUN_CONTEXT
+    return context.runner
