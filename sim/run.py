@@ -79,8 +79,8 @@ class RunResult:
     wall_seconds: float
     faults: tuple[int, ...]
     sometimes: Mapping[str, bool]
-    log: tuple[tuple[str, tuple[str, ...]], ...]
-    rows: tuple[Row, ...]
+    log: tuple[tuple[str, tuple[str, ...]], ...] = attrs.field(repr=False)
+    rows: tuple[Row, ...] = attrs.field(repr=False)
 
     @property
     def ok(self) -> bool:
@@ -125,7 +125,7 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
     kernel.attach(world)
     try:
         story = partial(scenario, world, **parameters)
-        await world.live(story, watch.settle, scenario.settle_s)
+        await world.live(story, watch.settle, scenario.settle_s, scenario.ends_s)
     except BaseException as error:
         world.failed(error)
     finally:

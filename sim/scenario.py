@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Scenario", "scenario"]
 
 SETTLE_S = 3_600.0
+ENDS_S = 86_400.0
 Story = Callable[..., Awaitable[None]]
 
 
@@ -29,6 +30,9 @@ class Scenario:
         parameters: for each parameter its values; a run draws one of each by its seed.
         settle_s: virtual seconds after the end of the story within which all has to have settled;
             whatever then still goes on, such as an alarm that is set again and again, is left.
+        ends_s: virtual seconds within which the story itself has to end. Looked at every 100,000
+            events, so that a year without much in it may pass; a loop that waits for ever for what
+            never comes is a failure of "no livelock" instead of a run without an end.
         title: the first line of the story's docstring.
     """
 
@@ -38,6 +42,7 @@ class Scenario:
     properties: "tuple[Property[Any], ...]" = ()
     parameters: Mapping[str, Sequence[Any]] = attrs.field(factory=dict[str, Sequence[Any]])
     settle_s: float = SETTLE_S
+    ends_s: float = ENDS_S
 
     @property
     def title(self) -> str:
@@ -56,11 +61,12 @@ def scenario(
     parameters: Mapping[str, Sequence[Any]] | None = None,
     name: str | None = None,
     settle_s: float = SETTLE_S,
+    ends_s: float = ENDS_S,
 ) -> Callable[[Story], Scenario]:
     """Make a scenario of a coroutine function that takes a world."""
 
     def make(story: Story) -> Scenario:
         named = name or story.__name__
-        return Scenario(named, story, faults, properties, dict(parameters or {}), settle_s)
+        return Scenario(named, story, faults, properties, dict(parameters or {}), settle_s, ends_s)
 
     return make

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context, copy_context
+from math import inf
 from typing import Any
 
 import attrs
@@ -97,6 +98,7 @@ class World:
         self._reaper = Reaper(self._is_ours, self._is_dead)
         self._context = Context()
         self._steps = (0, 0)
+        self._ends_s = inf
         self._nursery: trio.Nursery | None = None
         self._quiet = trio.Event()
 
@@ -261,6 +263,13 @@ class World:
         elif steps == self._steps:
             self.fail("no deadlock", f"{wait_graph(self)}; timers go on, and help nobody")
             self._quiet.set()
+        elif self.now_s > self._ends_s:
+            self.fail(
+                "no livelock",
+                f"the story goes on and on: after {self.kernel.events:,} events and "
+                f"{self.now_s:.0f} s of virtual time, {self._ends_s:g} s allowed, it has not ended",
+            )
+            self._quiet.set()
         self._steps = steps
 
     def quiet(self) -> None:
@@ -302,11 +311,16 @@ class World:
     # ---- its life, run by `run.py`
 
     async def live(
-        self, main: Callable[[], Awaitable[None]], settle: Callable[[], None], settle_s: float
+        self,
+        main: Callable[[], Awaitable[None]],
+        settle: Callable[[], None],
+        settle_s: float,
+        ends_s: float = inf,
     ) -> None:
         """Run *main* as the scenario until nothing is left to happen, then *settle*, then end.
 
-        What still goes on *settle_s* virtual seconds after *main* has ended is left.
+        What still goes on *settle_s* virtual seconds after *main* has ended is left. A *main* that
+        goes on for more than *ends_s* of them is a failure, once there were very many events.
 
         Raises:
             BaseExceptionGroup: something in the world raised what no world may. It has ended.
@@ -323,6 +337,7 @@ class World:
                 self.end_faults()
                 self.kernel.settle(int(settle_s * 1_000_000))
 
+        self._ends_s = ends_s
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery

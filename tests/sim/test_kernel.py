@@ -15,9 +15,9 @@ from durasim.sim.kernel import Kernel
 Story = Callable[[World], Awaitable[None]]
 
 
-def run(story: Story, *, settle_s: float = 3600) -> RunResult:
+def run(story: Story, *, settle_s: float = 3600, ends_s: float = 86_400) -> RunResult:
     """Run *story* once, ordinarily."""
-    told = scenario(name="story", settle_s=settle_s)(story)
+    told = scenario(name="story", settle_s=settle_s, ends_s=ends_s)(story)
     return run_once(Job(scenario=told, seed=1, source=Ordinary(), keep=100))
 
 
@@ -146,6 +146,31 @@ def test_time_that_stands_still_is_reported(story: Story) -> None:
 
     assert failure.property == "world"
     assert "virtual time stands still" in failure.message
+
+
+def test_a_story_that_waits_for_ever_step_by_step_is_reported() -> None:
+    """It looks again each second for what never comes: a failure, not a run without an end."""
+
+    async def story(world: World) -> None:
+        while not await world.client("alice").get(Box, "box").is_open():  # noqa: ASYNC110
+            await trio.sleep(1)
+
+    (failure,) = run(story, ends_s=600).failures
+
+    assert failure.property == "no livelock"
+    assert "600 s allowed" in failure.message
+
+
+def test_a_long_story_may_be_allowed_more_time() -> None:
+    """The same steps, with an end, within what is allowed."""
+
+    async def story(world: World) -> None:
+        for _ in range(4000):
+            await world.client("alice").get(Box, "box").is_open()
+            await trio.sleep(1)
+
+    assert run(story, ends_s=600).failures[0].property == "no livelock"
+    assert run(story, ends_s=5000).failures == ()
 
 
 def test_an_alarm_that_sets_itself_again_is_left_after_the_horizon() -> None:
