@@ -59,5 +59,3 @@ class Ledger:
             for entry in self.entries
             if entry.kind == kind and (value is None or entry.value == value)
         )
-
-
