@@ -36,7 +36,9 @@ YIELD_EVENTS = 1000
 SPIN_BATCHES = 5_000
 """Batches in a row after which tasks that only yield queue behind whatever else can happen."""
 LOOK_EVENTS = 100_000
-"""Events between two looks at whether they lead anywhere, and at the garbage."""
+"""Events between two looks at whether they lead anywhere."""
+COLLECT_EVENTS = 400_000
+"""Events between two collections of garbage: each costs by how much is alive."""
 NEVER_US = 1 << 62
 
 
@@ -56,6 +58,8 @@ class Kernel(trio.abc.Clock):
         self._waiting: list[Ending] = []
         self.dead = False
         """Whether somebody has died and is not gone yet."""
+        self.evicted = False
+        """Whether somebody who was idle has ended since time moved last."""
         self.settling = False
         self.watched = False
         """Whether the world is told before a turn ends."""
@@ -64,6 +68,7 @@ class Kernel(trio.abc.Clock):
         self._released = False
         self._horizon_us = NEVER_US
         self._look_at = LOOK_EVENTS
+        self._collect_at = COLLECT_EVENTS
         self._guest: Guest | None = None
         self._runner: Any = None
 
@@ -89,10 +94,11 @@ class Kernel(trio.abc.Clock):
         self.agenda.clear()
         self.ending.clear()
         self._waiting.clear()
-        self.dead = False
+        self.dead = self.evicted = False
         self.settling = False
         self._horizon_us = NEVER_US
         self._look_at = LOOK_EVENTS
+        self._collect_at = COLLECT_EVENTS
         self._batches = 0
 
     def settle(self, within_us: int) -> None:
@@ -168,7 +174,9 @@ class Kernel(trio.abc.Clock):
                     return 1e-9
                 if self.events >= self._look_at:
                     self._look_at = self.events + LOOK_EVENTS
-                    gc.collect()
+                    if self.events >= self._collect_at:
+                        self._collect_at = self.events + COLLECT_EVENTS
+                        gc.collect()
                     guest.look()
                     return 0
                 if self.events >= limit:
@@ -194,6 +202,10 @@ class Kernel(trio.abc.Clock):
     def _advance(self) -> Event | None:
         agenda, guest = self.agenda, self._guest
         assert guest is not None
+        if self.evicted:
+            # The idle end by themselves, many at a time; what is left of them must not move time.
+            self.evicted, self.dead = False, True
+            return None
         deadline = self._runner.deadlines.next_deadline()
         earliest = agenda.earliest()
         if deadline == math.inf and (earliest is None or (self.settling and agenda.is_at_rest())):
