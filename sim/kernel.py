@@ -202,12 +202,12 @@ class Kernel(trio.abc.Clock):
     def _advance(self) -> Event | None:
         agenda, guest = self.agenda, self._guest
         assert guest is not None
-        if self.evicted:
+        deadline = self._runner.deadlines.next_deadline()
+        earliest = agenda.earliest()
+        if self.evicted and (earliest is None or earliest > self.now_us):
             # The idle end by themselves, many at a time; what is left of them must not move time.
             self.evicted, self.dead = False, True
             return None
-        deadline = self._runner.deadlines.next_deadline()
-        earliest = agenda.earliest()
         if deadline == math.inf and (earliest is None or (self.settling and agenda.is_at_rest())):
             guest.quiet()
             return None
