@@ -121,6 +121,7 @@ class Messy(DurableObject):
         """Leave some."""
         ledger = self.env["ledger"]
         assert isinstance(ledger, Ledger)
+        books: Ledger = ledger
 
         class Loud:
             def __init__(self) -> None:
@@ -128,7 +129,7 @@ class Messy(DurableObject):
 
             def __del__(self) -> None:
                 with suppress(IncarnationGone):
-                    ledger.note("collected")
+                    books.note("collected")
 
         for _ in range(10):
             Loud()
