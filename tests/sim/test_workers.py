@@ -1,12 +1,13 @@
 """Worker processes run parts of a batch, and are gone afterwards."""
 
 import multiprocessing
+import os
 
 import pytest
 
 from durasim.sim import Mutant, System, UnknownParameter, scenario, systems
 from durasim.sim.batch import Runner
-from durasim.sim.workers import is_forking_safe, run_part, workers
+from durasim.sim.workers import WorkerDied, is_forking_safe, run_part, workers
 
 from .stories import right
 from .test_batch import batch, counted
@@ -37,6 +38,21 @@ def test_an_error_of_a_part_reaches_the_parent() -> None:
     with (
         workers(batch(parameters={"other": 1}), 1) as pool,
         pytest.raises(UnknownParameter, match="has no parameter 'other'"),
+    ):
+        pool.submit(run_part, 0, 1).result()
+
+
+def test_a_worker_that_dies_is_told_in_one_line() -> None:
+    """As the kernel does when memory is short: no verdict, and no traceback of a process pool."""
+
+    @scenario()
+    async def deadly(world: object) -> None:
+        del world
+        os._exit(9)
+
+    with (
+        pytest.raises(WorkerDied, match=r"a worker process died: .* there is no verdict"),
+        workers(batch(scenario=deadly), 1, fork=True) as pool,
     ):
         pool.submit(run_part, 0, 1).result()
 
