@@ -3,7 +3,7 @@
 While worlds run, the wall clock, the sources of entropy, threads, sockets and processes of Python's
 own modules look first who asks. Tasks of a world are refused; everybody else (the test around it,
 other threads, logging) gets what is asked for. Whatever gets past, such as `id()`, shows when a
-failure is run twice; the order of a set of texts, the same throughout a process, when replayed.
+failure is run twice, the second time in a process with other hashes.
 """
 
 import ctypes

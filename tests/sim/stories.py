@@ -106,3 +106,10 @@ async def unwritable(world: World, where: tuple[int, int]) -> None:
 
 
 not_a_scenario = 17
+
+
+@scenario(faults=(LoseReply(Tally.add),))
+async def hashed(world: World) -> None:
+    """Notes a set in its own order, which every process has another of."""
+    world.ledger.note("set", str(set(map(str, range(20)))))
+    await mistaken.story(world)
