@@ -12,6 +12,7 @@ import os.path
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import Context
 from functools import partial, wraps
 from importlib import import_module
 from threading import RLock
@@ -37,12 +38,17 @@ class NotDeterministic(RuntimeError):
 
     def __init__(self, what: str, place: str, instead: str) -> None:
         super().__init__(
-            f"{what} in {place}: it is different in every run, so a world has none; use {instead}"
+            f"{what} in {place}: {WHY.get(what, EVERY_RUN)}, so a world has none; use {instead}"
         )
         self.what = what
         self.place = place
         self.instead = instead
 
+
+EVERY_RUN = "it is different in every run"
+NOBODYS = "what it starts is nobody's and outlives every crash"
+WHY = {"trio.lowlevel.spawn_system_task()": NOBODYS, "TrioToken.run_sync_soon()": NOBODYS}
+"""Why a world has no such thing, if it is not that it is different in every run."""
 
 NOW = "self.now(), or in a scenario world.now_s"
 SPAN = "trio.current_time(), which is virtual, or self.now()"
@@ -69,6 +75,8 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("_thread", "start_new_thread start_joinable_thread", TASKS),
     ("concurrent.futures.thread", "ThreadPoolExecutor.submit", TASKS),
     ("trio._threads", "start_thread_soon", TASKS),
+    ("trio._core._run", "Runner.spawn_system_task", TASKS),
+    ("trio.lowlevel", "TrioToken.run_sync_soon", TASKS),
     ("socket", "socket.__init__ getaddrinfo gethostbyname", CALLS),
 )
 """Module, names in it, and what to use instead. What a Python does not have is left out."""
@@ -77,7 +85,9 @@ LABELS = {
     "random._urandom": "the entropy of the system",
     "concurrent.futures.thread.ThreadPoolExecutor.submit": "ThreadPoolExecutor.submit()",
     "tempfile._get_candidate_names": "the name of a temporary file",
+    "trio._core._run.Runner.spawn_system_task": "trio.lowlevel.spawn_system_task()",
     "trio._threads.start_thread_soon": "a thread of trio",
+    "trio.lowlevel.TrioToken.run_sync_soon": "TrioToken.run_sync_soon()",
 }
 """How those of them are called that nobody names."""
 
@@ -216,8 +226,21 @@ def _replace(
 
 
 def _look(what: str, instead: str) -> None:
-    if INCARNATION.get() is not None or ACTOR.get() is not None:
+    if _is_of_a_world():
         _refuse(what, instead, sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
+
+
+def _is_of_a_world() -> bool:
+    """Whether code of a world runs, in its own context or in one that it made."""
+    if INCARNATION.get() is not None or ACTOR.get() is not None:
+        return True
+    context = _task_context()
+    return context.get(INCARNATION) is not None or context.get(ACTOR) is not None
+
+
+def _task_context() -> Context:
+    in_task = trio.lowlevel.in_trio_task()
+    return trio.lowlevel.current_task().context if in_task else Context()
 
 
 def _refuse(what: str, instead: str, frame: FrameType | None) -> None:
@@ -234,7 +257,7 @@ def _refuse(what: str, instead: str, frame: FrameType | None) -> None:
     code = culprit.f_code
     place = f"{os.path.basename(code.co_filename)}:{culprit.f_lineno} ({code.co_qualname})"
     error = NotDeterministic(what, place, instead)
-    actor = INCARNATION.get()
+    actor = INCARNATION.get() or _task_context().get(INCARNATION)
     clock = trio.lowlevel.current_clock()
     if isinstance(clock, Kernel) and (actor is None or actor.alive):
         clock.leaked(str(error))
