@@ -39,7 +39,7 @@ from ..wire import (
     record_of,
 )
 from .alarms import Alarms
-from .limits import EVICTION_S
+from .limits import EVICTION_S, RESETS_MAX
 from .waits import wait_cycle
 
 __all__ = ["Host"]
@@ -275,7 +275,20 @@ class Host:
             self._replaced.pop((incarnation.address, incarnation.number), None)
         if reset is not None:
             self.resets += 1
-            self._broken[incarnation.address] = (incarnation.number, reset, _unbound(incarnation))
+            self._remember(incarnation, reset)
+
+    def _remember(self, incarnation: Incarnation, reset: ErrorRecord) -> None:
+        """Let the stubs that were in use with *incarnation* fail from here on (RPC-11).
+
+        The last `RESETS_MAX` objects are remembered. A stub that is bound to one whose reset was
+        dropped, the oldest first, reaches the incarnation that runs now, as a new stub does; its
+        calls that were in flight at the reset have failed in any case.
+        """
+        broken = self._broken
+        broken.pop(incarnation.address, None)
+        broken[incarnation.address] = (incarnation.number, reset, _unbound(incarnation))
+        if len(broken) > RESETS_MAX:
+            del broken[next(iter(broken))]
 
     def _look_later(self, incarnation: Incarnation) -> None:
         clock = self.ports.clock

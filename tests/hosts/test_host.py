@@ -202,6 +202,22 @@ async def test_a_reset_breaks_the_stubs_that_were_in_use() -> None:
         assert stage.host.incarnations[Address("Waiting", "a")].number == 2
 
 
+async def test_the_last_resets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stub bound before an older one reaches the object that runs now: memory is bounded."""
+    monkeypatch.setattr("durasim.hosts.host.RESETS_MAX", 2)
+    stage = Stage(Waiting)
+    async with stage.open():
+        for stub, name in enumerate("abac", 90):
+            await stage.ask(f"Waiting/{name}", "abort_now", stub=stub)
+        assert stage.host.resets == 4
+        answers = {
+            name: await stage.ask(f"Waiting/{name}", "wait", 1.0, stub=1, incarnation=1)
+            for name in "abc"
+        }
+        kinds = {name: type(answer.error) for name, answer in answers.items()}
+        assert kinds == {"a": ObjectReset, "b": type(None), "c": ObjectReset}
+
+
 async def test_every_object_can_be_reset_at_once() -> None:
     """All callers are told."""
     stage = Stage(Waiting)
