@@ -30,7 +30,7 @@ class Report:
         result: of the run.
         reproduce: the command, or the call, that runs it again.
         replay: the file that runs it again.
-        unused: names of deviations that were asked for and did not come about.
+        unused: names of deviations that were asked for and did not come about: the run then fails.
     """
 
     result: RunResult
@@ -41,12 +41,17 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether everything held."""
-        return self.result.ok
+        return not self.failures
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What did not hold, in the order found."""
-        return self.result.failures
+        """What did not hold, in the order found; "replay" for each deviation of `unused`."""
+        return (*self.result.failures, *map(self._left_out, self.unused))
+
+    def _left_out(self, name: str) -> Failure:
+        there = name in self.result.unknown
+        what = "did not have that option" if there else "never came up"
+        return Failure("replay", f"{name}: the choice {what}, so the run is not the one asked for")
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:

@@ -7,6 +7,7 @@ import pytest
 
 from durasim.sim import (
     Deviation,
+    Failure,
     Scenario,
     UnknownMutant,
     UnknownParameter,
@@ -45,10 +46,22 @@ def test_deviations_are_followed_exactly() -> None:
 
 
 def test_deviations_that_never_come_up_are_named() -> None:
-    """The run goes on without them, and says so."""
+    """The run goes on without them, and fails: it is not the one that was asked for."""
     gone = Deviation("reply 99 of Tally/t.add to nobody", "lost", "")
+    report = simulate(retried, 0, [gone])
 
-    assert simulate(retried, 0, [gone]).unused == (gone.choice,)
+    assert report.unused == (gone.choice,)
+    assert report.result.ok
+    assert not report.ok
+    assert report.failures == (
+        Failure(
+            "replay",
+            "reply 99 of Tally/t.add to nobody: the choice never came up, "
+            "so the run is not the one asked for",
+        ),
+    )
+    (failure,) = simulate(retried, 0, [(LOST[0], "eaten")]).failures
+    assert "the choice did not have that option" in failure.message
 
 
 def test_a_strategy_gives_the_run_that_exploration_has() -> None:
