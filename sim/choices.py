@@ -20,6 +20,7 @@ __all__ = [
     "Recorded",
     "Site",
     "Source",
+    "literal",
     "split_name",
 ]
 
@@ -47,7 +48,7 @@ class Option:
 
     Attributes:
         name: such as "lost" or "10 ms late".
-        sentence: with `{n}` for the number of the choice.
+        sentence: with `{n}` for the number of the choice; names in it go through `literal`.
         weight: how often, against the other options.
         fault: which entry of the fault plan allows it; None for what needs no permission.
     """
@@ -172,7 +173,7 @@ class Choices:
         if option.fault is not None:
             self.budget[option.fault] -= 1
             self.struck[option.fault] += 1
-        sentence = option.sentence.replace("{n}", str(site.count))
+        sentence = numbered(option.sentence, site.count)
         self.deviations.append(Deviation(site.name(site.count), option.name, sentence))
         return option.name
 
@@ -231,6 +232,19 @@ class Recorded(Ordinary):
     def planned(self, kind: str, subject: str) -> Mapping[int, str] | None:
         """Return what was recorded for that site."""
         return self._planned.get((kind, subject))
+
+
+def literal(name: str) -> str:
+    """Return *name* as it may stand in a sentence: a "{n}" in it is not the choice's number."""
+    return name.replace("{n}", LITERAL)
+
+
+LITERAL = "{\0n}"
+
+
+def numbered(sentence: str, number: int) -> str:
+    """Return *sentence* of the *number*-th choice."""
+    return sentence.replace("{n}", str(number)).replace(LITERAL, "{n}")
 
 
 def split_name(name: str) -> tuple[str, int, str]:

@@ -27,7 +27,7 @@ from ..actors import (
 )
 from ..hosts import HostFileBusy, Transactions
 from ..wire import IncarnationGone
-from .choices import Site
+from .choices import Site, literal
 from .client import refuse_dead
 from .fault import Subject
 from .fence import NOW, NotDeterministic
@@ -165,7 +165,7 @@ class WorldDatabase:
         return self._world.site(
             f"{label} by {caller}",
             Subject("query", table, method=verb, caller=caller),
-            moves(f"query {{n}} of {label} by {caller}"),
+            moves("query {n} of " + literal(f"{label} by {caller}")),
         )
 
     def arrive(self, query: Query) -> None:

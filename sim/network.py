@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..actors import Address, Calls
 from ..wire import Envelope, ErrorRecord, Reply, WireError, decode_reply, encode_reply
-from .choices import Option, Site
+from .choices import Option, Site, literal
 from .faults import Subject
 
 if TYPE_CHECKING:
@@ -240,12 +240,12 @@ class Network:
         request = self.world.site(
             f"{label} by {caller}",
             Subject("request", address.kind, address.name, method, caller),
-            moves(f"request {{n}} of {label} by {caller}"),
+            moves("request {n} of " + literal(f"{label} by {caller}")),
         )
         reply = self.world.site(
             f"{label} to {caller}",
             Subject("reply", address.kind, address.name, method, caller),
-            moves(f"reply {{n}} of {label} to {caller}"),
+            moves("reply {n} of " + literal(f"{label} to {caller}")),
         )
         route = Route(caller, address, method, request, reply)
         self._routes[caller, address.kind, address.name, method] = route

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..actors import INCARNATION, ProgramRun
 from .agenda import Event
-from .choices import Option, Site
+from .choices import Option, Site, literal
 from .faults import Subject
 from .kernel import ACTOR, Kernel
 from .trio_order import runner
@@ -109,7 +109,8 @@ class Wakes:
         assert actor is not None
         site = self._sites.get(actor)
         if site is None:
-            behind = Option("behind", f"wake {{n}} of {actor} comes after all else of that moment")
+            sentence = f"wake {{n}} of {literal(actor)} comes after all else of that moment"
+            behind = Option("behind", sentence)
             site = self._world.site(actor, Subject("wake", actor), (behind,))
             self._sites[actor] = site
         return site

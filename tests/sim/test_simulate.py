@@ -2,23 +2,27 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
+from durasim.actors import OutcomeUnknown
 from durasim.sim import (
     Deviation,
     Failure,
+    LoseReply,
     Scenario,
     UnknownMutant,
     UnknownParameter,
     UnknownStrategy,
+    World,
     explore,
     scenario,
     simulate,
 )
 from durasim.sim.simulate import setting
 
-from .stories import adding, retried, right
+from .stories import Tally, adding, retried, right
 
 LOST = ("reply 1 of Tally/t.add to client-0", "lost")
 
@@ -62,6 +66,21 @@ def test_deviations_that_never_come_up_are_named() -> None:
     )
     (failure,) = simulate(retried, 0, [(LOST[0], "eaten")]).failures
     assert "the choice did not have that option" in failure.message
+
+
+@pytest.mark.parametrize("option", ["lost", "behind"])
+def test_a_name_with_braces_stands_in_the_sentence_as_it_is(option: str) -> None:
+    """Only the number of the choice is filled in, by a fault as by a move."""
+
+    @scenario(faults=(LoseReply(),))
+    async def braced(world: World) -> None:
+        with suppress(OutcomeUnknown):
+            await world.client("{n}").get(Tally, "{n}{call}").add(1)
+
+    report = simulate(braced, 0, [("reply 1 of Tally/{n}{call}.add to {n}", option)])
+
+    assert report.unused == ()
+    assert report.sentences[0].startswith("reply 1 of Tally/{n}{call}.add to {n} ")
 
 
 def test_a_strategy_gives_the_run_that_exploration_has() -> None:
