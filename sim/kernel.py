@@ -51,6 +51,7 @@ class Kernel(trio.abc.Clock):
         self.now_s = 0.0
         """The same as trio sees it, seconds."""
         self.events = 0
+        self._moved_at = 0
         self.agenda = Agenda()
         """What is to happen."""
         self.fresh = self.agenda.fresh
@@ -81,7 +82,7 @@ class Kernel(trio.abc.Clock):
         # Sums of seconds round differently after 0 and after an hour: every world begins at 0.
         self.now_us = 0
         self.now_s = 0.0
-        self.events = 0
+        self.events = self._moved_at = 0
         self._ran = False
         self._clear()
 
@@ -104,8 +105,14 @@ class Kernel(trio.abc.Clock):
     def settle(self, within_us: int) -> None:
         """From here on the world may come to rest; it is at rest in *within_us* at the latest."""
         self.settling = True
+        self._moved_at = self.events
         self._horizon_us = self.now_us + within_us
         self._look_at = self.events + LOOK_EVENTS
+
+    def stands_still(self) -> bool | None:
+        """Whether time has not moved for so many events that it never will; None: perhaps not."""
+        still = self.events - self._moved_at
+        return True if still >= LOOK_EVENTS else None if still > LOOK_EVENTS // 2 else False
 
     def leaked(self, message: str) -> None:
         """Code of the world reached past its ports."""
@@ -230,6 +237,7 @@ class Kernel(trio.abc.Clock):
             return False
         if time_us != self.now_us:
             self.agenda.still = self._batches = 0
+            self._moved_at = self.events
         self.now_us = time_us
         self.now_s = max(self.now_s, self.seconds(time_us))
         return True

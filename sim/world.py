@@ -99,6 +99,7 @@ class World:
         self._context = Context()
         self._steps = (0, 0)
         self._ends_s = inf
+        self._settle_s = inf
         self._nursery: trio.Nursery | None = None
         self._quiet = trio.Event()
 
@@ -259,7 +260,7 @@ class World:
         """Many events have happened since the last time: end the world if they lead nowhere."""
         steps = outside_steps()
         if self.kernel.settling:
-            self._quiet.set()
+            self._look_at_rest()
         elif steps == self._steps:
             self.fail("no deadlock", f"{wait_graph(self)}; timers go on, and help nobody")
             self._quiet.set()
@@ -271,6 +272,17 @@ class World:
             )
             self._quiet.set()
         self._steps = steps
+
+    def _look_at_rest(self) -> None:
+        still = self.kernel.stands_still() if self._settle_s else False
+        if still:
+            self.fail(
+                "no livelock",
+                f"the story has ended, and at {self.now_s:g} s something goes on and on without "
+                "any time passing, such as an alarm that sets itself to now: it never settles",
+            )
+        if still is not None:
+            self._quiet.set()
 
     def quiet(self) -> None:
         """Nothing is scheduled any more."""
@@ -319,7 +331,8 @@ class World:
     ) -> None:
         """Run *main* as the scenario until nothing is left to happen, then *settle*, then end.
 
-        What still goes on *settle_s* virtual seconds after *main* has ended is left. A *main* that
+        What still goes on *settle_s* virtual seconds after *main* has ended is left; what goes on
+        at one instant until then is a failure, unless *settle_s* is 0. A *main* that
         goes on for more than *ends_s* of them is a failure, once there were very many events.
 
         Raises:
@@ -338,6 +351,7 @@ class World:
                 self.kernel.settle(int(settle_s * 1_000_000))
 
         self._ends_s = ends_s
+        self._settle_s = settle_s
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery

@@ -57,6 +57,11 @@ class Hasty(Box):
     """Rings at once, again and again."""
 
     period = timedelta(0)
+    first = timedelta(0)
+
+    async def start_ringing(self) -> None:
+        """Begin after a while."""
+        await self.storage.set_alarm(self.first)
 
 
 def test_virtual_time_is_exact_and_free() -> None:
@@ -185,16 +190,23 @@ def test_an_alarm_that_sets_itself_again_is_left_after_the_horizon() -> None:
     assert result.virtual_seconds == pytest.approx(60, abs=1)
 
 
-def test_an_alarm_that_rings_at_once_again_is_left_after_many_events() -> None:
-    """No virtual time would ever pass: the events are counted."""
+@pytest.mark.parametrize("later_s", [0, 5])
+def test_an_alarm_that_rings_at_once_again_is_a_livelock(later_s: int) -> None:
+    """No virtual time would ever pass: the events are counted. Nothing to settle for: it is left."""
 
     async def story(world: World) -> None:
+        Hasty.first = timedelta(seconds=later_s)
         await world.client("alice").get(Hasty, "box").start_ringing()
 
     result = run(story)
 
-    assert result.failures == ()
-    assert result.virtual_seconds < 1
+    (failure,) = result.failures
+    assert failure.property == "no livelock"
+    assert f"at {later_s} s something goes on" in failure.message
+    if not later_s:
+        result = run(story, settle_s=0)
+        assert result.failures == ()
+        assert result.virtual_seconds < 1
 
 
 @pytest.mark.parametrize("cls", [Box, Hasty])
