@@ -192,7 +192,7 @@ def test_an_alarm_that_sets_itself_again_is_left_after_the_horizon() -> None:
 
 @pytest.mark.parametrize("later_s", [0, 5])
 def test_an_alarm_that_rings_at_once_again_is_a_livelock(later_s: int) -> None:
-    """No virtual time would ever pass: the events are counted. Nothing to settle for: it is left."""
+    """No virtual time would ever pass. Where nothing has to settle it is left after many events."""
 
     async def story(world: World) -> None:
         Hasty.first = timedelta(seconds=later_s)
