@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import attrs
 
-from .fault import Fault, Sentences
+from .fault import Fault, Sentences, among
 
 __all__ = ["FailQuery", "LoseQuery", "LoseQueryReply", "SlowQuery"]
 
@@ -33,6 +33,9 @@ class LoseQueryReply(Fault):
     )
 
 
+CAUSES = ("locked", "masked", "cyclic", "deep")
+
+
 @attrs.frozen
 class FailQuery(Fault):
     """The database fails at a query: nothing runs, and a chain of causes says why.
@@ -43,9 +46,7 @@ class FailQuery(Fault):
             its root, ten causes down, speaks of a missing table, which is there.
     """
 
-    causes: tuple[str, ...] = attrs.field(
-        default=("locked", "masked", "cyclic", "deep"), kw_only=True
-    )
+    causes: tuple[str, ...] = attrs.field(default=CAUSES, kw_only=True, validator=among(*CAUSES))
 
     title: ClassVar[str] = "query failure"
     kinds: ClassVar[tuple[str, ...]] = ("query",)

@@ -6,7 +6,7 @@ from types import TracebackType
 
 __all__ = ["describe"]
 
-MACHINERY = frozenset({"contextlib", "durasim", "outcome", "sniffio", "trio"})
+MACHINERY = frozenset({"contextlib", "durasim", "importlib", "outcome", "sniffio", "trio"})
 """Packages whose frames are not where a scenario went wrong."""
 
 

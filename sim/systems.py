@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from .errors import describe
 from .mutants import Mutant
 from .properties import Property
 from .scenario import Scenario
@@ -247,6 +248,8 @@ def reference(scenario: Scenario) -> str | None:
 
 
 def said(error: BaseException) -> str:
-    """Return in one line what *error* says."""
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """Return in one line what *error* says, and where in the code of whoever wrote it it rose."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        place = f"{os.path.basename(error.filename)}:{error.lineno}"
+        return f"{type(error).__name__}: {error.msg} ({place})"
+    return describe(error)

@@ -299,7 +299,11 @@ def test_a_replay_of_other_code_is_status_3(folder: Folder) -> None:
     document = json.loads(outside(folder.path, "replay", file, "--json").stdout)
     assert "never came up" in document["diverged_at"]
     assert document["ok"] is True
-    assert outside(folder.path, "replay", file, "--lenient").returncode == 0
+    lenient = outside(folder.path, "replay", file, "--lenient")
+    assert lenient.returncode == 0
+    assert f"it ran leniently, so this may differ from {file}:" in lenient.stdout
+    assert "no longer" not in lenient.stdout
+    assert max(map(len, ran.stdout.splitlines())) <= 80
 
 
 def test_a_replay_can_be_drawn(folder: Folder) -> None:
@@ -311,3 +315,24 @@ def test_a_replay_can_be_drawn(folder: Folder) -> None:
     assert drawn.out.startswith("sequenceDiagram\n")
     assert "-x" in drawn.out
     assert "does not hold" in drawn.err
+
+
+def test_a_fault_that_never_struck_is_told(folder: Folder) -> None:
+    """One line on stderr says which, and why as far as the class tells; the status stays."""
+    folder.write(
+        "plan.py",
+        f"from {folder.module} import Cart, shop\n"
+        "from durasim.sim import LoseReply, SlowDisk, scenario\n"
+        "@scenario(faults=(LoseReply('Cart.ad'), SlowDisk(Cart), LoseReply(at_most=0)))\n"
+        "async def aimed(world):\n"
+        "    await shop(world, 1, False)\n",
+    )
+
+    ran = folder.run("explore", "plan.py:aimed", "--runs", "40")
+
+    assert ran.status == 0
+    assert ran.err == (
+        "durasim: aimed: never struck in any of 40 runs: "
+        "reply lost of Cart.ad (Cart has no method 'ad'; it has add)\n"
+    )
+    assert folder.run("explore", "plan.py:aimed", "--strategy", "ordinary").err == ""

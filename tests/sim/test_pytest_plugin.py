@@ -326,3 +326,20 @@ async def test_a_scenario_in_this_very_session(world: object) -> None:
 def test_a_decorated_scenario_is_a_value() -> None:
     """What stands in the module is the scenario, which `simulate` takes."""
     assert isinstance(test_a_scenario_in_this_very_session, Scenario)
+
+
+def test_a_fault_that_never_struck_is_a_warning(tests: pytest.Pytester) -> None:
+    """It stands in the report and fails nothing, though warnings are errors here."""
+    source = COUNTER.replace(
+        "faults=(LoseReply(at_most=1),)", "faults=(LoseReply(Counter, caller='bo'),)"
+    )
+    (tests.path / "tests" / "test_counter.py").write_text(source)
+
+    result = ran(tests, "-k", "test_once")
+
+    result.assert_outcomes(passed=1, deselected=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*FaultNeverStruck: test_once: never struck in any of 30 runs: reply lost of Counter*"]
+    )
+    result = ran(tests, "-k", "test_once", "-W", "ignore::UserWarning")
+    result.assert_outcomes(passed=1, deselected=1)

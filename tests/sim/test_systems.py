@@ -1,5 +1,6 @@
 """Scenarios are found by what the command line and replay files call them."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, EntryPoints
@@ -210,3 +211,23 @@ def test_a_scenario_with_other_faults_is_another_scenario() -> None:
     calm = Scenario(retried.name, retried.story)
 
     assert reference(calm) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import attrs\n\nimport nosuch\n", "No module named 'nosuch' (broken.py:3)"),
+        ("x = (\n", "SyntaxError: '(' was never closed (broken.py:1)"),
+        (
+            "from durasim.sim import scenario\n\n@scenario\nasync def a(world): ...\n",
+            "write @scenario() with parentheses (broken.py:3)",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_says_where(tmp_path: Path, text: str, said: str) -> None:
+    """File and line of whoever wrote it, not of the machinery that loads it."""
+    file = tmp_path / "broken.py"
+    file.write_text(text)
+
+    with pytest.raises(UnknownScenario, match=rf"{re.escape(said)}$"):
+        resolve(f"{file}:a")
