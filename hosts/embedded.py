@@ -68,7 +68,9 @@ class EmbeddedHost:
                 does not exist; None for no such database.
             version: of the code, told to whoever is called.
             eviction_s: seconds without activity after which an object leaves memory.
-            grace_s: seconds that requests in progress get when the host closes.
+            grace_s: seconds that requests in progress get when the host closes; after them their
+                tasks are cancelled. Code that swallows every `BaseException` and goes on, or never
+                awaits, keeps the host from closing: nothing can end it.
 
         Raises:
             SqlUnavailable: one of *classes* asks for SQL.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from durasim.actors import DurableObject
+from durasim.actors import DurableObject, OutcomeUnknown
 from durasim.hosts import EmbeddedHost
 
 
@@ -66,3 +66,50 @@ async def test_what_unwinds_with_its_host_has_no_effect(
 
     async with EmbeddedHost(path) as host:
         assert "unwound" not in await host.get(Unwinding, "a").kept()
+
+
+class Bare(BaseException):
+    """No `Exception`."""
+
+
+class Ending(DurableObject):
+    """Ends more than itself."""
+
+    async def end(self) -> None:
+        """Let through what is no outcome of a call."""
+        await self.storage.put("before", True)
+        await self.storage.sync()
+        raise Bare
+
+    async def wait(self) -> None:
+        """Wait for what never comes."""
+        await trio.sleep_forever()
+
+    async def kept(self) -> dict[str, object]:
+        """Return everything stored."""
+        return await self.storage.list()
+
+
+async def test_what_is_no_exception_ends_the_host(tmp_path: Path) -> None:
+    """Calls in flight are uncertain, the error comes out of the block, what was stored stays."""
+    path = tmp_path / "objects.db"
+    told: list[str] = []
+
+    async def call(host: EmbeddedHost, method: str) -> None:
+        with pytest.raises(OutcomeUnknown):
+            await getattr(host.get(Ending, method), method)()
+        told.append(method)
+
+    async def ended() -> None:
+        async with EmbeddedHost(path) as host, trio.open_nursery() as nursery:
+            nursery.start_soon(call, host, "wait")
+            await trio.sleep(0.05)
+            nursery.start_soon(call, host, "end")
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await ended()
+
+    assert caught.group_contains(Bare)
+    assert sorted(told) == ["end", "wait"]
+    async with EmbeddedHost(path) as host:
+        assert await host.get(Ending, "end").kept() == {"before": True}
