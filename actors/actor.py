@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
+from typing import cast
 
 import trio
 
@@ -19,7 +20,7 @@ from .pending import Pending, Sleep
 from .ports import Ports
 from .storage import instant
 
-__all__ = ["INCARNATION", "Actor", "is_unwinding"]
+__all__ = ["INCARNATION", "Actor", "is_unwinding", "outlived"]
 
 INCARNATION: "ContextVar[Actor | None]" = ContextVar("incarnation", default=None)
 """Whose code the current task runs."""
@@ -126,8 +127,28 @@ class Actor:
                 raise
 
 
+def outlived(error: BaseException) -> Exception:
+    """Return *error*, raised by the code of an actor, as one that is its own failure.
+
+    Whoever meets somebody dead, by a stub or a storage that it got from them, is not dead itself.
+
+    Raises:
+        BaseException: *error* itself, if it is no failure: a cancellation, or the process ends.
+    """
+    if isinstance(error, Exception):
+        return error
+    if isinstance(error, IncarnationGone):
+        return RuntimeError(str(error))
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        if group.split((Exception, IncarnationGone))[1] is None:
+            return ExceptionGroup(group.message, [outlived(part) for part in group.exceptions])
+    raise error
+
+
 def is_unwinding(error: BaseException) -> bool:
     """Whether *error* may end with the dead: everything but what ends the process."""
     if isinstance(error, BaseExceptionGroup):
-        return all(is_unwinding(part) for part in error.exceptions)
+        members = cast("BaseExceptionGroup[BaseException]", error).exceptions
+        return all(is_unwinding(part) for part in members)
     return not isinstance(error, (KeyboardInterrupt, SystemExit))

@@ -26,7 +26,7 @@ from ..wire import (
     encode_reply,
     record_of,
 )
-from .actor import Actor
+from .actor import Actor, outlived
 from .calls import Call
 from .fleeting import FleetingStore
 from .gate import SCOPE, InputGate, Section
@@ -57,6 +57,9 @@ class Incarnation(Actor):
         "storage", "store",
     )  # fmt: skip
 
+    eviction: Timer
+    """When its host looks whether it is idle; set by the host."""
+
     def __init__(
         self,
         cls: type[DurableObject],
@@ -80,7 +83,6 @@ class Incarnation(Actor):
         self._on_wait = on_wait
         self._waiting: list[Request] = []
         self.active_at = ports.clock.time()
-        self.eviction: Timer | None = None
         self._gate = InputGate(self.touch)
         self._out = OutputGate()
         self._serial = cls.delivery == "serial"
@@ -114,15 +116,12 @@ class Incarnation(Actor):
 
     def _construct(self) -> bool:
         target = self._object
-        target._actor = self
+        target._actor = self  # pyright: ignore[reportPrivateUsage]
         self.ports.probe.event("start", self.name, self.number)
         try:
             target.__init__()  # type: ignore[misc]
-        except Exception as error:
-            self.reset(error)
-        except IncarnationGone:
-            if self.alive:
-                raise
+        except BaseException as error:
+            self.reset(outlived(error))
         self._constructed = True
         return self.alive
 
@@ -141,11 +140,8 @@ class Incarnation(Actor):
         REQUEST.set(request)
         try:
             value = await request.invoke(self._object)
-        except Exception as raised:
-            error = raised
-        except IncarnationGone as raised:
-            # Of somebody else who is dead: this object goes on.
-            error = RuntimeError(str(raised))
+        except BaseException as raised:
+            error = outlived(raised)
         if not self.alive:
             return
         if error is not None:
@@ -268,10 +264,9 @@ class Incarnation(Actor):
 
     def _commit(self) -> None:
         out = self._out
-        commit = self._layers.seal(out.commits + 1)
-        if commit is not None:
-            out.commits += 1
-            self.store.commit(commit, partial(self._committed, commit))
+        out.commits += 1
+        commit = self._layers.seal(out.commits)
+        self.store.commit(commit, partial(self._committed, commit))
 
     def _committed(self, commit: Commit, error: Exception | None) -> None:
         alarm = commit.alarm
@@ -315,11 +310,10 @@ class Incarnation(Actor):
     async def _left_over(self, work: Callable[[], Awaitable[object]]) -> None:
         try:
             await work()
-        except Exception as error:
+        except BaseException as error:
+            kind = type(outlived(error)).__name__
             if self.alive:
-                self.ports.probe.event(
-                    "left-over failed", self.name, self.number, type(error).__name__
-                )
+                self.ports.probe.event("left-over failed", self.name, self.number, kind)
 
     def spawn(
         self, scope: Section | None, work: Callable[..., Awaitable[None]], *arguments: Any
@@ -393,8 +387,7 @@ class Incarnation(Actor):
     def _close(self, why: str) -> None:
         self.close(why)
         self._out.close()
-        if self.eviction is not None:
-            self.eviction.cancel()
+        self.eviction.cancel()
         if not self.cls.is_durable:
             self._on_alarm(self.address, None)
         self.store.close()

@@ -37,15 +37,18 @@ class KeyValue:
         """
         if not self._incarnation.alive:
             self._incarnation.check()
-        if type(key) is not str:
-            raise TypeError(f"a key is a str, not {type(key).__name__}: nothing was read")
+        if type(key) is not str or not key.isascii():
+            _check_key(key, "read")
         data = self._layers.get(key)
         return default if data is None else decode(data)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """Return those of *keys* that exist, in key order (KV-2)."""
         self._check()
-        found = ((key, self._layers.get(key)) for key in sorted(set(keys)))
+        asked = set(keys)
+        for key in asked:
+            _check_key(key, "read")
+        found = ((key, self._layers.get(key)) for key in sorted(asked))
         return {key: decode(data) for key, data in found if data is not None}
 
     def put(self, key: str, value: Any, *, allow_unconfirmed: bool = False) -> None:
@@ -65,7 +68,7 @@ class KeyValue:
         if value is ABSENT:
             raise TypeError(f"ABSENT is no value to store under {key!r}: nothing was written")
         if type(key) is not str or not key.isascii():
-            _check_key(key)
+            _check_key(key, "written")
         self._layers.top.writes[key] = encode(value)
         self._incarnation.wrote(confirmed=not allow_unconfirmed)
 
@@ -81,7 +84,7 @@ class KeyValue:
         for key, value in entries.items():
             if value is ABSENT:
                 continue
-            _check_key(key)
+            _check_key(key, "written")
             encoded[key] = encode(value)
         if encoded:
             self._write(encoded, confirmed=not allow_unconfirmed)
@@ -93,8 +96,11 @@ class KeyValue:
     def delete_many(self, keys: Iterable[str], *, allow_unconfirmed: bool = False) -> int:
         """Delete *keys*; returns how many of them existed, a repeated one counted once."""
         self._check()
+        asked = tuple(keys)
+        for key in asked:
+            _check_key(key, "deleted")
         gone: dict[str, bytes | None] = {
-            key: None for key in keys if self._layers.get(key) is not None
+            key: None for key in asked if self._layers.get(key) is not None
         }
         if gone:
             self._write(gone, confirmed=not allow_unconfirmed)
@@ -119,8 +125,14 @@ class KeyValue:
             prefix: only keys that begin so.
             reverse: from the last key to the first.
             limit: at most so many, counted after ordering; positive.
+
+        Raises:
+            TypeError, ValueError: a bound is no text. Nothing was read.
         """
         self._check()
+        for bound in (start, start_after, end, prefix):
+            if bound is not None:
+                _check_key(bound, "read")
         if start is not None and start_after is not None:
             raise TypeError("list() cannot be called with both start and start_after values.")
         if limit is not None and limit < 1:
@@ -148,13 +160,16 @@ class KeyValue:
         self._incarnation.wrote(confirmed=confirmed)
 
 
-def _check_key(key: object) -> None:
+def _check_key(key: object, done: str) -> None:
+    # Each store would say something else, or nothing: SQLite orders numbers before all texts.
     if type(key) is not str:
-        raise TypeError(f"a key is a str, not {type(key).__name__}: nothing was written")
+        raise TypeError(f"a key is a str, not {type(key).__name__}: nothing was {done}")
+    if key.isascii():
+        return
     try:
         key.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"the key {key!r} is no text: nothing was written") from None
+        raise ValueError(f"the key {key!r} is no text: nothing was {done}") from None
 
 
 def _past(prefix: str) -> str | None:

@@ -131,12 +131,10 @@ class Layers:
             self.session.save(depth)
         layer.sql = False
 
-    def seal(self, number: int) -> Commit | None:
-        """Take the writes of the turn as one commit, or None if there are none."""
+    def seal(self, number: int) -> Commit:
+        """Take the writes of the turn as one commit."""
         turn = self.turn
         alarm = turn.alarm
-        if not turn.writes and not turn.sql and not self._cleared and alarm is ABSENT:
-            return None
         commit = Commit(number, turn.writes, alarm, self._cleared, turn.sql)
         if alarm is not ABSENT:
             self.alarm_hidden = False

@@ -68,7 +68,7 @@ class DurableObject(Context):
     uses_sql: ClassVar[bool] = False
     is_durable: ClassVar[bool] = True
 
-    _actor: "Incarnation"
+    _actor: "Incarnation"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init_subclass__(
         cls, *, name: str | None = None, sql: bool = False, durable: bool = True, **rest: Any

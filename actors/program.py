@@ -5,8 +5,7 @@ from typing import Literal
 
 import trio
 
-from ..wire import IncarnationGone
-from .actor import Actor
+from .actor import Actor, outlived
 from .context import Context
 from .ports import Ports
 
@@ -54,17 +53,15 @@ class ProgramRun(Actor):
 
     async def run(self) -> None:
         """Run the program to its end."""
-        self.program._actor = self
+        self.program._actor = self  # pyright: ignore[reportPrivateUsage]
         self.ports.probe.event("start", self.name, self.number)
         await self.live(self._body)
 
     async def _body(self) -> None:
         try:
             await self.program.run()
-        except Exception as error:
-            self._finish("failed", error)
-        except IncarnationGone as error:
-            self._finish("failed", RuntimeError(str(error)))
+        except BaseException as error:
+            self._finish("failed", outlived(error))
         else:
             self._finish("done", None)
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .actor import outlived
 from .gate import InputGate, Section
 from .layers import Layers
 from .limits import SECTION_S_MAX
@@ -69,8 +70,8 @@ class Sections:
         )
         try:
             value = await work()
-        except Exception as error:
-            incarnation.reset(error)
+        except BaseException as error:
+            incarnation.reset(outlived(error))
             return
         finally:
             late.cancel()
@@ -85,8 +86,8 @@ class Sections:
         value, error = None, None
         try:
             value = await work(transaction)
-        except Exception as raised:
-            error = raised
+        except BaseException as raised:
+            error = outlived(raised)
         if not incarnation.alive:
             return
         if layers.pop(layer, keep=error is None):

@@ -51,14 +51,10 @@ class Statement(NamedTuple):
             TypeError, ValueError: a value cannot be stored as it is. Nothing was sent.
         """
         for place, value in enumerate(self.parameters, 1):
-            if not (value is None or isinstance(value, int | float | str | bytes)):
-                raise TypeError(
-                    f"value {place} of {self.label} is of type {type(value).__name__}, which the "
-                    "database does not store; nothing was sent"
-                )
-            reason = unstorable(value)
-            if reason is not None:
-                raise ValueError(f"value {place} of {self.label} {reason}; nothing was sent")
+            error = unstorable(value)
+            if error is not None:
+                kind, reason = error
+                raise kind(f"value {place} of {self.label} {reason}; nothing was sent")
 
 
 @attrs.frozen
@@ -73,15 +69,20 @@ class QueryRows(Rows):
     changes: int = 0
 
 
-def unstorable(value: SqlValue) -> str | None:
+def unstorable(value: object) -> tuple[type[Exception], str] | None:
     """Say why *value* would not come back as it is, or return None if it would."""
+    if value is None or isinstance(value, bytes):
+        return None
     if isinstance(value, int):
-        return None if -INTEGER_MAX - 1 <= value <= INTEGER_MAX else "has more than 64 bits"
+        fits = -INTEGER_MAX - 1 <= value <= INTEGER_MAX
+        return None if fits else (ValueError, "has more than 64 bits")
     if isinstance(value, float):
-        return "is NaN, which SQLite stores as NULL" if math.isnan(value) else None
-    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        return "holds half of a surrogate pair, which is no text"
-    return None
+        return (ValueError, "is NaN, which SQLite stores as NULL") if math.isnan(value) else None
+    if isinstance(value, str):
+        half = any("\ud800" <= letter <= "\udfff" for letter in value)
+        return (ValueError, "holds half of a surrogate pair, which is no text") if half else None
+    name = type(value).__name__
+    return TypeError, f"is of type {name}, which the database does not store"
 
 
 @lru_cache(LABELS_MAX)

@@ -23,6 +23,8 @@ __all__ = ["Storage", "Transaction", "instant", "microseconds"]
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST_US = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+"""The last instant that a datetime can say, microseconds since 1970 UTC."""
 
 
 def microseconds(at: datetime) -> int:
@@ -155,7 +157,7 @@ class Storage:
 
         Raises:
             TypeError: the class has no `alarm()`, or *when* is no time. Nothing was set.
-            ValueError: *when* has no zone, or is not after 1970. Nothing was set.
+            ValueError: *when* has no zone, or is not after 1970, or after 9999. Nothing was set.
         """
         self._incarnation.check()
         self._incarnation.require_alarm_handler()
@@ -170,6 +172,8 @@ class Storage:
             raise TypeError(f"an alarm is a datetime or a timedelta, not {when!r}")
         if at <= 0:
             raise ValueError("set_alarm() cannot be called with an alarm time <= 0")
+        if at > LATEST_US:
+            raise ValueError(f"{when} ends after the year 9999: no alarm was set")
         self._layers.top.alarm = at if at > wall else wall
         self._incarnation.wrote(confirmed=True)
         return DONE

@@ -13,14 +13,13 @@ from ..wire import (
     ABSENT,
     Address,
     Envelope,
-    IncarnationGone,
     Reply,
     UnsendableValue,
     encode_reply,
     record_of,
     register,
 )
-from .actor import Actor
+from .actor import Actor, outlived
 from .context import Context
 from .ports import Origin, Ports
 
@@ -159,13 +158,11 @@ class WorkerRun(Actor):
         self.ports.probe.event("begin", self.name, self.number, envelope.method, envelope.id)
         value, error = None, None
         try:
-            self._worker._actor = self
-            self._worker.__init__()
+            self._worker._actor = self  # pyright: ignore[reportPrivateUsage]
+            self._worker.__init__()  # type: ignore[misc]
             value = await self._worker.fetch(*envelope.args, **envelope.kwargs)
-        except Exception as raised:
-            error = raised
-        except IncarnationGone as raised:
-            error = RuntimeError(str(raised))
+        except BaseException as raised:
+            error = outlived(raised)
         if not self.alive:
             return
         data = self._encode(value, error)
@@ -190,5 +187,3 @@ class WorkerRun(Actor):
             self.close("crash")
             self._on_end(self)
             self._origin.broken(reason)
-
-

@@ -100,8 +100,7 @@ class Alarms:
     def _disarm(self, address: Address, armed: Armed) -> None:
         if armed.timer is not None:
             armed.timer.cancel()
-        if self._armed.get(address) is armed:
-            del self._armed[address]
+        del self._armed[address]
 
     def _due(self, address: Address, armed: Armed) -> None:
         if not self._open:

@@ -16,7 +16,7 @@ from .counters import Counters, HostStatistics
 from .database import SqliteDatabase
 from .entropy import SystemEntropy
 from .errors import HostCrashed, SqlUnavailable, StoreError
-from .host import Host
+from .host import Host, numbered_from
 from .limits import EVICTION_S
 from .loopback import Loopback
 from .sqlite import SqliteStore
@@ -68,7 +68,9 @@ class EmbeddedHost:
                 does not exist; None for no such database.
             version: of the code, told to whoever is called.
             eviction_s: seconds without activity after which an object leaves memory.
-            grace_s: seconds that requests in progress get when the host closes.
+            grace_s: seconds that requests in progress get when the host closes; after them their
+                tasks are cancelled. Code that swallows every `BaseException` and goes on, or never
+                awaits, keeps the host from closing: nothing can end it.
 
         Raises:
             SqlUnavailable: one of *classes* asks for SQL.
@@ -254,7 +256,7 @@ class EmbeddedHost:
                     self._scope = nursery.cancel_scope
                     self._host = host = self._make(store, turns)
                     nursery.start_soon(self._clock.run)
-                    await nursery.start(host.run)
+                    await nursery.start(_run_to_its_death, host)
                     self._accepts = True
                     yield
                     await self._drain(host)
@@ -277,7 +279,13 @@ class EmbeddedHost:
             env=self._env,
             database=self._database,
         )
-        host = Host(self.path.name, ports, self._classes.values(), eviction_s=self._eviction_s)
+        # The stub of a remote client outlives this host, and is bound to an incarnation by number:
+        # the numbers of the next host have to be greater.
+        numbers = numbered_from(self._clock.wall())
+        host = Host(
+            self.path.name, ports, self._classes.values(), numbers=numbers,
+            eviction_s=self._eviction_s,
+        )  # fmt: skip
         self._loopback.receiver = host
         return host
 
@@ -301,6 +309,28 @@ class EmbeddedHost:
         if len(errors) == 1 and isinstance(errors[0], StoreError):
             return errors[0]
         return HostCrashed(f"{self.path}: {', '.join(repr(error) for error in errors)}")
+
+
+async def _run_to_its_death(
+    host: Host, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Run *host*; when this is cancelled, its objects are dead before any of their code unwinds.
+
+    A cancellation that reached them first would find their ports open: what a `finally` writes
+    would be stored, of a request that never ended.
+    """
+
+    async def serve(task_status: trio.TaskStatus[None]) -> None:
+        with trio.CancelScope(shield=True):
+            await host.run(task_status)
+
+    async with trio.open_nursery() as nursery:
+        try:
+            await nursery.start(serve)
+            task_status.started()
+            await trio.sleep_forever()
+        finally:
+            host.crash("the host was closed")
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

@@ -12,7 +12,10 @@ class HostFileBusy(StoreError):
 
 
 class HostFileMissing(StoreError):
-    """The file, or the folder that it is to be made in, does not exist. Nothing was made."""
+    """The file, or the folder that it is to be made in, does not exist. Nothing was made.
+
+    Also what a commit says when the file was deleted or replaced while a host had it open.
+    """
 
 
 class HostFileReadOnly(StoreError):

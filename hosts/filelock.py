@@ -2,9 +2,10 @@
 
 The lock is `flock` on a file beside the database. It belongs to the open file description, so a
 second host of the same process is kept out like one of another process, and the kernel gives it
-back when its holder is killed. The database itself is never opened but by SQLite: closing any other
-descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, section 2.2). The
-lock file stays: removing it would let two hosts hold two locks of one name.
+back when its holder is killed. A forked child would keep it after that, so it closes its copy. The
+database itself is never opened but by SQLite: closing any other descriptor of it would drop
+SQLite's own locks (sqlite.org/howtocorrupt.html, section 2.2). The lock file stays: removing it
+would let two hosts hold two locks of one name.
 """
 
 import contextlib
@@ -51,6 +52,7 @@ class FileLock:
                 "nothing was touched, try again when it has closed"
             ) from None
         self._descriptor = descriptor
+        _held[descriptor] = self
         # Who holds it is told to people only, so a full disk or a read-only lock file is no harm.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
@@ -59,8 +61,22 @@ class FileLock:
     def release(self) -> None:
         """Give the lock back. Without effect the second time."""
         if self._descriptor >= 0:
+            del _held[self._descriptor]
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+_held: dict[int, FileLock] = {}
+"""Every lock of this process, by descriptor."""
+
+
+def _leave_to_parent() -> None:
+    # Closing a copy releases nothing while the parent has its own; LOCK_UN would.
+    for lock in list(_held.values()):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def is_held(path: Path) -> bool:

@@ -39,7 +39,7 @@ from ..wire import (
     record_of,
 )
 from .alarms import Alarms
-from .limits import EVICTION_S
+from .limits import EVICTION_S, RESETS_MAX
 from .waits import wait_cycle
 
 __all__ = ["Host"]
@@ -47,6 +47,7 @@ __all__ = ["Host"]
 CLOCK_S = 1e-6
 """What differences of a clock in seconds may be off by: less is no time to wait."""
 
+Numbers = Callable[[Address], int]
 State = Literal["new", "open", "closing", "closed"]
 
 
@@ -59,7 +60,7 @@ class Host:
         ports: Ports,
         classes: Iterable[type[DurableObject | Worker]] = (),
         *,
-        numbers: Callable[[Address], int] | None = None,
+        numbers: Numbers | None = None,
         find: "Callable[[Address], Incarnation | None] | None" = None,
         eviction_s: float = EVICTION_S,
     ) -> None:
@@ -69,7 +70,7 @@ class Host:
             name: who it is, in traces.
             ports: what it reaches the outside by.
             classes: what it can run, by their stored names.
-            numbers: numbers the next incarnation of an object; growing from 1 for each.
+            numbers: numbers the next incarnation of an object, growing for each; from 1 by default.
             find: the live incarnation of an object wherever it runs; this host's own by default.
             eviction_s: seconds without any activity after which an incarnation goes (LC-7).
         """
@@ -83,8 +84,7 @@ class Host:
         self.evictions = 0
         self.resets = 0
         self._eviction_s = eviction_s
-        counter = count(1)
-        self._number = (lambda _address: next(counter)) if numbers is None else numbers
+        self._number = numbered_from(1) if numbers is None else numbers
         self._find = self.incarnations.get if find is None else find
         self._broken: dict[Address, tuple[int, ErrorRecord, frozenset[tuple[str, int]]]] = {}
         self._nursery: trio.Nursery | None = None
@@ -275,7 +275,20 @@ class Host:
             self._replaced.pop((incarnation.address, incarnation.number), None)
         if reset is not None:
             self.resets += 1
-            self._broken[incarnation.address] = (incarnation.number, reset, _unbound(incarnation))
+            self._remember(incarnation, reset)
+
+    def _remember(self, incarnation: Incarnation, reset: ErrorRecord) -> None:
+        """Let the stubs that were in use with *incarnation* fail from here on (RPC-11).
+
+        The last `RESETS_MAX` objects are remembered. A stub that is bound to one whose reset was
+        dropped, the oldest first, reaches the incarnation that runs now, as a new stub does; its
+        calls that were in flight at the reset have failed in any case.
+        """
+        broken = self._broken
+        broken.pop(incarnation.address, None)
+        broken[incarnation.address] = (incarnation.number, reset, _unbound(incarnation))
+        if len(broken) > RESETS_MAX:
+            del broken[next(iter(broken))]
 
     def _look_later(self, incarnation: Incarnation) -> None:
         clock = self.ports.clock
@@ -296,6 +309,12 @@ class Host:
         incarnation.eviction = clock.call_at(
             clock.time() + self._eviction_s, look, f"eviction of {incarnation.calls.name}"
         )
+
+
+def numbered_from(first: int) -> Numbers:
+    """Return what numbers the incarnations of one host, all objects together, from *first*."""
+    numbers = count(first)
+    return lambda address: next(numbers)  # noqa: ARG005
 
 
 def _was_bound(envelope: Envelope, number: int, stubs: frozenset[tuple[str, int]]) -> bool:

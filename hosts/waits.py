@@ -9,8 +9,8 @@ Not seen: cycles by way of a worker, a program or a critical section of a gated 
 end those.
 """
 
-from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 import attrs
 
@@ -29,8 +29,7 @@ class Cycle:
     deadlock: Deadlock
 
 
-@attrs.frozen(eq=False)
-class Wait:
+class Wait(NamedTuple):
     """*request*, at *incarnation*, is waited for: because of *asked*, by whoever is *before*."""
 
     incarnation: Incarnation
@@ -49,22 +48,25 @@ def wait_cycle(
         request: that has begun to wait, or has got somebody to wait for it.
         find: the live incarnation of an object.
     """
-    first = Wait(start, request)
-    waits = deque([first])
+    waits = [Wait(start, request)]
     seen = {request}
-    while waits:
-        wait = waits.popleft()
+    for wait in waits:
         for call in wait.incarnation.calls.awaited_by(wait.request):
             callee = find(call.address)
-            asked = None if callee is None else _request_of(callee, wait.incarnation.name, call.id)
-            if callee is None or asked is None:
-                continue  # It is under way, or answered.
+            if callee is None or not callee.calls.pending:
+                continue  # It waits for nobody.
+            asked = _request_of(callee, wait.incarnation.name, call.id)
+            if asked is None:
+                continue  # The request is under way, or answered.
             ahead = callee.mailbox.running if callee.mailbox.is_queued(asked) else asked
+            if ahead is None:
+                continue  # It is next.
+            further = Wait(callee, ahead, asked, wait)
             if ahead is request:
-                return _cycle(Wait(callee, ahead, asked, wait))
-            if ahead is not None and ahead not in seen:
+                return _cycle(further)
+            if ahead not in seen:
                 seen.add(ahead)
-                waits.append(Wait(callee, ahead, asked, wait))
+                waits.append(further)  # The loop comes to it: breadth first.
     return None
 
 

@@ -7,6 +7,7 @@ reported when COMMIT has returned, never before, and each object's commits in th
 A group that fails is rolled back and its commits are tried each alone, so that a bad one does not
 take others down. Only if COMMIT itself fails for another reason than a full disk is the outcome
 unknown; then the next transaction is written over the doubtful bytes before anything is reported.
+A file that was deleted or replaced under the host takes no commit.
 """
 
 import contextlib
@@ -23,6 +24,7 @@ from ..actors import Commit
 from ..wire import Absent
 from .errors import CommitFailed, CommitUncertain, StoreError, file_error, primary_code
 from .fileformat import FORMAT, alarm_sum, entry_sum
+from .filepresence import FilePresence
 from .overlay import Overlay
 
 GROUP_COMMITS_MAX = 512
@@ -69,6 +71,7 @@ class GroupWriter:
         """
         self._connection = connection
         self._path = path
+        self._presence = FilePresence(path)
         self._ended = ended
         self._crashed = crashed
         self._queue: SimpleQueue[Job | Event] = SimpleQueue()
@@ -165,6 +168,9 @@ class GroupWriter:
         """Write *jobs* as one transaction; returns None when it is durable."""
         connection = self._connection
         is_whole = False
+        missing = self._presence.look(log_exists=False)
+        if missing is not None:
+            return CommitFailed(f"{missing}; nothing of this commit is stored")
         try:
             connection.execute("BEGIN IMMEDIATE")
             for job in jobs:
@@ -186,6 +192,9 @@ class GroupWriter:
             failure = CommitFailed(f"{reason}; nothing of this commit is stored")
             failure.__cause__ = error
             return failure
+        missing = self._presence.look(log_exists=True)
+        if missing is not None:
+            return CommitUncertain(f"{missing}; nobody can say whether this commit is stored")
         return None
 
     def _apply(self, job: Job) -> None:

@@ -62,7 +62,7 @@ class Agenda:
         still: events in a row without time having moved; whoever moves time sets it to 0.
     """
 
-    __slots__ = ("_behind", "_later", "_number", "_stack", "fresh", "still")
+    __slots__ = ("_behind", "_daemons", "_later", "_number", "_stack", "fresh", "still")
 
     def __init__(self) -> None:
         self.fresh: list[Event] = []
@@ -70,6 +70,7 @@ class Agenda:
         self._stack: list[deque[Event]] = []
         self._behind: deque[Event] = deque()
         self._later: list[tuple[int, int, Event]] = []
+        self._daemons: list[tuple[int, int, Event]] = []
         self._number = 0
 
     def clear(self) -> None:
@@ -79,6 +80,7 @@ class Agenda:
         self._stack.clear()
         self._behind.clear()
         self._later.clear()
+        self._daemons.clear()
 
     def behind(self, event: Event) -> None:
         """Let *event* happen after everything else of this instant."""
@@ -91,7 +93,8 @@ class Agenda:
     def at(self, time_us: int, event: Event) -> None:
         """Let *event* happen at *time_us*; equal times in the order asked for."""
         self._number += 1
-        heappush(self._later, (time_us, self._number, event))
+        daemon = isinstance(event, Timer) and event.daemon
+        heappush(self._daemons if daemon else self._later, (time_us, self._number, event))
 
     def next(self) -> Event | None:
         """Take what happens next at this instant, if anything does.
@@ -127,21 +130,31 @@ class Agenda:
 
     def earliest(self) -> int | None:
         """Return when something is to happen later, or None for never."""
-        later = self._later
-        while later:
-            event = later[0][2]
-            if not (isinstance(event, Timer) and event.is_void):
-                return later[0][0]
-            heappop(later)
-        return None
+        later = self._first()
+        return later[0][0] if later else None
 
     def take(self) -> Event:
         """Take what happens at the earliest time."""
-        return heappop(self._later)[2]
+        return heappop(self._first())[2]
 
     def is_at_rest(self) -> bool:
         """Whether nothing is left that a world would go on for."""
-        return not (self.fresh or self._stack or self._behind) and all(
-            isinstance(event, Timer) and (event.daemon or event.is_void)
-            for _, _, event in self._later
-        )
+        drop_void(self._later)
+        return not (self.fresh or self._stack or self._behind or self._later)
+
+    def _first(self) -> list[tuple[int, int, Event]]:
+        later, daemons = self._later, self._daemons
+        drop_void(later)
+        drop_void(daemons)
+        if not daemons or (later and later[0] < daemons[0]):
+            return later
+        return daemons
+
+
+def drop_void(later: list[tuple[int, int, Event]]) -> None:
+    """Forget the timers at the front of *later* that were taken back."""
+    while later:
+        event = later[0][2]
+        if not (isinstance(event, Timer) and event.is_void):
+            return
+        heappop(later)

@@ -6,7 +6,7 @@ from ..wire import WireError, decode, decode_envelope, decode_reply, error_from
 from .machine import EPOCH_US
 from .wording import cut, seconds, shown, visible
 
-__all__ = ["call_text", "commit_text", "reply_text"]
+__all__ = ["call_text", "commit_text", "deadline_of", "reply_text"]
 
 PARTS_MAX = 3
 """Arguments of one call, or keys of one commit, that are shown; the rest is counted."""
@@ -30,6 +30,14 @@ def call_text(method: str, data: bytes) -> str:
     if len(parts) > PARTS_MAX:
         parts[PARTS_MAX:] = [f"{len(parts) - PARTS_MAX} more"]
     return f"{method}({', '.join(parts)})"
+
+
+def deadline_of(data: bytes) -> int | None:
+    """Return when the caller stops waiting: virtual microseconds, if its host's clock is right."""
+    try:
+        return decode_envelope(data).deadline - EPOCH_US
+    except WireError:
+        return None
 
 
 def reply_text(data: bytes) -> tuple[str, bool]:

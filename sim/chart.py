@@ -13,7 +13,7 @@ touches go into one lane, and steps far from any deviation or failure are counte
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 from rich.cells import cell_len, set_cell_size
@@ -58,8 +58,7 @@ def chart(diagram: Diagram, *, width: int = 100, steps_max: int | None = STEPS_M
     width = max(width, 40)
     time_cells = max(len(seconds(step.time_us)) for step in steps) + 1
     layout = _layout(diagram, width, time_cells)
-    drawn = [step for step in steps if layout.shows(step)]
-    kept = kept_steps(drawn, steps_max)
+    kept = kept_steps(steps, steps_max, is_aside=lambda step: not layout.shows(step))
     pen = _Pen(diagram, layout)
     lines = [pen.heading(), pen.rule()]
     if diagram.is_cut:
@@ -70,20 +69,26 @@ def chart(diagram: Diagram, *, width: int = 100, steps_max: int | None = STEPS_M
         if place > before:
             count = place - before
             lines.append(pen.gap(f"{count} {'step' if count == 1 else 'steps'} more"))
-        step = drawn[place]
+        step = steps[place]
         lines.append(pen.line(step, "" if step.time_us == time else seconds(step.time_us)))
         time = step.time_us
         before = place + 1
-    if before < len(drawn):
-        count = len(drawn) - before
+    if before < len(steps):
+        count = len(steps) - before
         lines.append(pen.gap(f"{count} {'step' if count == 1 else 'steps'} more"))
     return lines
 
 
-def kept_steps(steps: Sequence[Step], steps_max: int | None) -> list[int]:
+def kept_steps(
+    steps: Sequence[Step],
+    steps_max: int | None,
+    *,
+    is_aside: Callable[[Step], bool] = lambda _: False,
+) -> list[int]:
     """Return the places of the *steps_max* most interesting steps, in order.
 
-    Interesting is what is marked, then what is near to it, then the beginning and the end.
+    Interesting is what is marked, then what is near to it, then the beginning and the end; what
+    *is_aside* comes last.
     """
     if steps_max is None or len(steps) <= steps_max:
         return list(range(len(steps)))
@@ -99,9 +104,13 @@ def kept_steps(steps: Sequence[Step], steps_max: int | None) -> list[int]:
         # A verdict is always shown, and the ends count as two steps away from a mark.
         if steps[place].is_marked and not steps[place].source:
             return -1, place
-        return min(near[place], place + 2, last - place + 2), place
+        distance = min(near[place], place + 2, last - place + 2)
+        return distance + FAR * is_aside(steps[place]), place
 
-    return sorted(sorted(range(len(steps)), key=rank)[:steps_max])
+    chosen = set(sorted(range(len(steps)), key=rank)[:steps_max])
+    # A step alone between two that are shown takes no more room than saying that it is left out.
+    alone = [place for place in range(1, last) if {place - 1, place + 1} <= chosen]
+    return sorted(chosen.union(alone))
 
 
 @attrs.frozen
@@ -239,7 +248,8 @@ class _Pen:
             text = f"{visible(hidden[0])}: {text}"
         style = MARK if step.is_marked else REPLY if step.is_reply else MESSAGE
         if source == target:
-            arrow = {"lost": "✗", "sent": "↷", "arrived": "↶"}.get(step.arrow or "", "↺")
+            own = "↺" if step.source == step.target else "→"
+            arrow = {"lost": "✗", "sent": "↷", "arrived": "↶"}.get(step.arrow or "", own)
             line.put(source + 2, f"{arrow} {text}", style)
             return
         left, right = sorted((source, target))

@@ -11,7 +11,18 @@ from typing import Protocol
 
 import attrs
 
-__all__ = ["ORDINARY", "Choices", "Deviation", "Option", "Site", "Source", "split_name"]
+__all__ = [
+    "ORDINARY",
+    "Choices",
+    "Deviation",
+    "Option",
+    "Ordinary",
+    "Recorded",
+    "Site",
+    "Source",
+    "literal",
+    "split_name",
+]
 
 ORDINARY = "ordinary"
 
@@ -37,7 +48,7 @@ class Option:
 
     Attributes:
         name: such as "lost" or "10 ms late".
-        sentence: with `{n}` for the number of the choice.
+        sentence: with `{n}` for the number of the choice; names in it go through `literal`.
         weight: how often, against the other options.
         fault: which entry of the fault plan allows it; None for what needs no permission.
     """
@@ -89,7 +100,10 @@ class Source(Protocol):
 class Choices:
     """The choices of one run: sites, and what deviated so far."""
 
-    __slots__ = ("_left", "_sites", "_source", "_stopped", "budget", "deviations", "log", "struck", "unknown")
+    __slots__ = (
+        "_left", "_sites", "_source", "_stopped", "budget", "deviations", "log", "struck",
+        "unknown",
+    )  # fmt: skip
 
     def __init__(self, source: Source, budget: list[float], *, log: bool = False) -> None:
         """Begin.
@@ -159,9 +173,8 @@ class Choices:
         if option.fault is not None:
             self.budget[option.fault] -= 1
             self.struck[option.fault] += 1
-        self.deviations.append(
-            Deviation(site.name(site.count), option.name, option.sentence.replace("{n}", str(site.count)))
-        )
+        sentence = numbered(option.sentence, site.count)
+        self.deviations.append(Deviation(site.name(site.count), option.name, sentence))
         return option.name
 
     def stop(self) -> None:
@@ -182,6 +195,7 @@ class Ordinary:
     def planned(self, kind: str, subject: str) -> Mapping[int, str] | None:
         """Nothing is planned."""
         del kind, subject
+        return None
 
     def rate(self, site: Site) -> float:
         """Nothing deviates."""
@@ -195,6 +209,7 @@ class Ordinary:
     def pick(self, site: Site, options: tuple[Option, ...]) -> Option | None:
         """Not asked."""
         del site, options
+        return None
 
 
 class Recorded(Ordinary):
@@ -219,6 +234,19 @@ class Recorded(Ordinary):
         return self._planned.get((kind, subject))
 
 
+def literal(name: str) -> str:
+    """Return *name* as it may stand in a sentence: a "{n}" in it is not the choice's number."""
+    return name.replace("{n}", LITERAL)
+
+
+LITERAL = "{\0n}"
+
+
+def numbered(sentence: str, number: int) -> str:
+    """Return *sentence* of the *number*-th choice."""
+    return sentence.replace("{n}", str(number)).replace(LITERAL, "{n}")
+
+
 def split_name(name: str) -> tuple[str, int, str]:
     """Split the name of a choice into kind, number and subject.
 
@@ -230,7 +258,3 @@ def split_name(name: str) -> tuple[str, int, str]:
     if not found or not kind or not number.isdecimal():
         raise ValueError(f"{name!r} is not the name of a choice")
     return kind, int(number), subject
-
-
-__all__ += ["Ordinary", "Recorded"]
-__all__.sort()

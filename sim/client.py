@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, TypeVar
 
-from ..actors import CALL_DEADLINE_S, INCARNATION, Address, DurableObject, SharedDatabase, Worker
+from ..actors import CALL_DEADLINE_S, Address, DurableObject, SharedDatabase, Worker
 from ..hosts import Client
 from ..wire import IncarnationGone
 from .machine import HostClock
+from .owner import owner
 
 if TYPE_CHECKING:
     from .world import World
@@ -17,12 +18,12 @@ W = TypeVar("W", bound=Worker)
 
 
 def refuse_dead(world: "World") -> None:
-    """Refuse whoever is dead but still runs.
+    """Refuse whoever is dead but still runs, and what is run by nobody.
 
     Raises:
-        IncarnationGone: it is dead, or the whole world is over. Nothing was done.
+        IncarnationGone: it is dead or nobody, or the whole world is over. Nothing was done.
     """
-    actor = INCARNATION.get()
+    actor = owner()
     if actor is not None:
         actor.check()
     if world.is_over:
@@ -41,7 +42,10 @@ class Outsider(Client):
     @property
     def alive(self) -> bool:
         """Whether whoever asks may act."""
-        actor = INCARNATION.get()
+        try:
+            actor = owner()
+        except IncarnationGone:
+            return False
         return not self._world.is_over and (actor is None or actor.alive)
 
     @alive.setter
@@ -66,7 +70,7 @@ class WorldClient:
     @property
     def database(self) -> SharedDatabase:
         """The shared database, over the hop that everybody has to it."""
-        return SharedDatabase(self._client, self.name, self._world.database)
+        return SharedDatabase(self._client.calls.owner, self.name, self._world.database)
 
     def get(self, cls: type[T], name: str, *, deadline_s: float = CALL_DEADLINE_S) -> T:
         """Return a stub of the object *name* of *cls*, as `EmbeddedHost.get`."""

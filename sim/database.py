@@ -16,9 +16,18 @@ from typing import TYPE_CHECKING
 
 import msgpack
 
-from ..actors import DatabaseFailed, Queried, QueryRows, SqlValue, Statement, batch_label
+from ..actors import (
+    INCARNATION,
+    DatabaseFailed,
+    Queried,
+    QueryRows,
+    SqlValue,
+    Statement,
+    batch_label,
+)
 from ..hosts import HostFileBusy, Transactions
-from .choices import Site
+from ..wire import IncarnationGone
+from .choices import Site, literal
 from .client import refuse_dead
 from .fault import Subject
 from .fence import NOW, NotDeterministic
@@ -134,7 +143,12 @@ class WorldDatabase:
         Raises:
             DatabaseFailed: it could not be read, or the statement would write.
         """
-        refuse_dead(self._world)
+        # A property may look at the end of the world, when nobody acts.
+        actor = INCARNATION.get()
+        if actor is not None:
+            actor.check()
+        if self._world.is_over:
+            raise IncarnationGone("the world")
         return self._opened().look(Statement(sql, parameters))
 
     # ---- for hosts
@@ -165,7 +179,7 @@ class WorldDatabase:
         return self._world.site(
             f"{label} by {caller}",
             Subject("query", table, method=verb, caller=caller),
-            moves(f"query {{n}} of {label} by {caller}"),
+            moves("query {n} of " + literal(f"{label} by {caller}")),
         )
 
     def arrive(self, query: Query) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import attrs
 
-from .fault import Fault, Sentences
+from .fault import Fault, Sentences, among
 
 __all__ = ["DuplicateQuery", "FailQuery", "LoseQuery", "LoseQueryReply", "SlowQuery"]
 
@@ -33,6 +33,9 @@ class LoseQueryReply(Fault):
     )
 
 
+CAUSES = ("locked", "masked", "cyclic", "deep")
+
+
 @attrs.frozen
 class DuplicateQuery(Fault):
     """A query runs, and a second later it runs again; its caller learns of the first only."""
@@ -54,9 +57,7 @@ class FailQuery(Fault):
             its root, ten causes down, speaks of a missing table, which is there.
     """
 
-    causes: tuple[str, ...] = attrs.field(
-        default=("locked", "masked", "cyclic", "deep"), kw_only=True
-    )
+    causes: tuple[str, ...] = attrs.field(default=CAUSES, kw_only=True, validator=among(*CAUSES))
 
     title: ClassVar[str] = "query failure"
     kinds: ClassVar[tuple[str, ...]] = ("query",)

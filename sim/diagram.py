@@ -5,17 +5,20 @@ where it left, and where it arrived. `chart.py` and `mermaid.py` draw the same d
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from heapq import heappop, heappush
+from typing import Any
 
 import attrs
 
-from .captions import call_text, commit_text, reply_text
+from .captions import call_text, commit_text, deadline_of, reply_text
 from .choices import Deviation, split_name
+from .lanes import Lanes
+from .steps import Arrow, Diagram, Step
 from .trace import Row
-from .wording import cut, visible
+from .wording import cut, seconds, visible
 from .world import Failure
 
-__all__ = ["Diagram", "Step", "diagram_of"]
+__all__ = ["Arrow", "Diagram", "Step", "diagram_of"]
 
 GONE = {
     "crash": "dies",
@@ -27,54 +30,8 @@ GONE = {
 }
 """How a participant ends: kinds of rows, and what is said of them."""
 
-Arrow = Literal["whole", "sent", "arrived", "lost"]
-
-
-@attrs.frozen(kw_only=True)
-class Step:
-    """One line of a chart.
-
-    Attributes:
-        number: of its row in the trace.
-        time_us: virtual microseconds since the world began.
-        source: whose lane it starts at; "" for what concerns the whole world.
-        target: whose lane it ends at; None if nothing is sent.
-        arrow: which part of a message it is, if it is one.
-        is_reply: whether the message answers a call.
-        text: what is said.
-        is_marked: a deviation or a failure: what a reader looks for.
-        alive: objects that have an incarnation once the step is done.
-        busy: those with a handler in progress.
-    """
-
-    number: int
-    time_us: int
-    source: str
-    text: str
-    target: str | None = None
-    arrow: Arrow | None = None
-    is_reply: bool = False
-    is_marked: bool = False
-    alive: frozenset[str] = frozenset()
-    busy: frozenset[str] = frozenset()
-
-
-@attrs.frozen(kw_only=True)
-class Diagram:
-    """What a chart draws.
-
-    Attributes:
-        participants: those that only call first, then those that are called, each in order of
-            appearance.
-        objects: those of them that come and go.
-        steps: in order.
-        is_cut: whether the trace no longer had its beginning.
-    """
-
-    participants: tuple[str, ...]
-    objects: frozenset[str]
-    steps: tuple[Step, ...]
-    is_cut: bool
+DATABASE = "database"
+"""The lane of the shared database."""
 
 
 def diagram_of(
@@ -89,7 +46,7 @@ def diagram_of(
         deviations: of the same run: messages that one of them moved are marked.
         failures: of the same run: they give the messages of what was violated.
     """
-    drawing = _Drawing(deviations, failures)
+    drawing = _Drawing(tuple(deviations), failures)
     first: int | None = None
     for row in rows:
         first = row.number if first is None else first
@@ -106,22 +63,24 @@ class _Call:
     text: str
     route: str
     sent: Step | None = None
+    outcome: str = ""
+    is_over: bool = False
     replied: list[Step] = attrs.field(factory=list[Step])
 
 
 class _Drawing:
     """A diagram that grows row by row."""
 
-    def __init__(self, deviations: Iterable[Deviation], failures: Iterable[Failure]) -> None:
+    def __init__(self, deviations: tuple[Deviation, ...], failures: Iterable[Failure]) -> None:
         self._steps: list[Step] = []
-        self._lanes: dict[str, bool] = {}  # in order of appearance: whether it is called
-        self._comers: set[str] = set()
-        self._alive: frozenset[str] = frozenset()
-        self._busy: frozenset[str] = frozenset()
-        self._running: dict[str, int] = {}
+        self._lanes = Lanes()
         self._calls: dict[tuple[str, int], _Call] = {}
+        self._queries: dict[tuple[str, int], _Call] = {}
+        self._due: list[tuple[int, int, str, int]] = []
         self._counts: dict[tuple[str, str], int] = {}
         self._moved = _by_site(deviations)
+        # A deadline is told by the clock of the caller's host: known here while none is wrong.
+        self._clocks_are_right = not any("clock" in each.sentence for each in deviations)
         self._failures = {failure.property: failure.message for failure in failures}
         self._crashing = False
         self._struck = ""
@@ -142,11 +101,16 @@ class _Drawing:
             "strike": self._strike,
             "swap": self._swap,
             "violated": self._violated,
+            "query": self._query,
+            "queried": self._queried,
+            "told": self._told,
             "gone": self._worker_gone,
         }
 
     def add(self, row: Row) -> None:
         """Draw one row, if it is one that is drawn."""
+        while self._due and self._due[0][0] <= row.time_us:
+            self._expire(row, *heappop(self._due))
         if row.kind in GONE:
             self._gone(row)
         else:
@@ -164,8 +128,8 @@ class _Drawing:
                 break
             self._steps.pop()
         return Diagram(
-            participants=tuple(sorted(self._lanes, key=self._lanes.__getitem__)),
-            objects=frozenset(self._comers),
+            participants=self._lanes.in_order(),
+            objects=frozenset(self._lanes.comers),
             steps=tuple(self._steps),
             is_cut=is_cut,
         )
@@ -176,24 +140,15 @@ class _Drawing:
             time_us=row.time_us,
             source=source,
             text=text,
-            alive=self._alive,
-            busy=self._busy,
+            alive=self._lanes.alive,
+            busy=self._lanes.busy,
             **more,
         )
 
     def _note(self, row: Row, source: str, text: str, *, is_marked: bool = False) -> None:
         if source:
-            self._lanes.setdefault(source, False)
+            self._lanes.acts(source)
         self._steps.append(self._step(row, source, text, is_marked=is_marked))
-
-    def _run(self, name: str, more: int | None) -> None:
-        """*name* has *more* handlers in progress than before; None: no handler any more."""
-        count = 0 if more is None else max(self._running.get(name, 0) + more, 0)
-        self._running[name] = count
-        if count and name not in self._busy:
-            self._busy |= {name}
-        elif not count and name in self._busy:
-            self._busy -= {name}
 
     def _moved_by(self, kind: str, subject: str) -> str | None:
         # The same count that names the choice: the n-th message of its kind on its route.
@@ -206,19 +161,27 @@ class _Drawing:
         caller = row.actor
         number, kind, name, method, data = row.detail
         target = f"{kind}/{name}" if name else kind
-        self._lanes.setdefault(caller, False)
-        self._lanes[target] = True
-        self._comers.add(target)
+        self._lanes.acts(caller)
+        self._lanes.is_called(target, comes=True)
         text = call_text(method, data)
         option = self._moved_by("request", f"{kind}/{name}.{method} by {caller}")
         call = self._calls[caller, number] = _Call(target, method, text, f"{kind}/{name}.{method}")
         if option is not None and option != "lost":
             text = f"{text} [{option}]"
         call.text = text
+        deadline = deadline_of(data)
+        if deadline is not None and self._clocks_are_right:
+            heappush(self._due, (deadline, row.time_us, caller, number))
         call.sent = self._step(
             row, caller, text, target=target, arrow="sent", is_marked=option is not None
         )
         self._steps.append(call.sent)
+
+    def _expire(self, row: Row, deadline: int, sent_us: int, caller: str, number: int) -> None:
+        call = self._calls[caller, number]
+        if not call.is_over and (caller not in self._lanes.comers or caller in self._lanes.alive):
+            text = f"no reply within {seconds(deadline - sent_us)}"
+            self._note(row._replace(time_us=deadline), caller, text, is_marked=True)
 
     def _deliver(self, row: Row) -> None:
         call = self._calls.get((row.actor, row.detail[0]))
@@ -233,7 +196,7 @@ class _Drawing:
         if call is None:
             return
         option = self._moved_by("reply", f"{call.route} to {caller}")
-        self._run(call.target, -1)
+        self._lanes.begins(call.target, -1)
         moved = f" [{option}]" if option not in (None, "lost") else ""
         step = self._step(
             row,
@@ -251,6 +214,7 @@ class _Drawing:
         call = self._calls.get((row.actor, row.detail[0]))
         if call is None:
             return
+        call.is_over = True
         sent = call.replied.pop(0) if call.replied else None
         text, failed = reply_text(row.detail[1])
         self._arrive(row, sent, call.target, row.actor, text, is_reply=True, is_marked=failed)
@@ -302,15 +266,14 @@ class _Drawing:
     def _broken(self, row: Row) -> None:
         call = self._calls.get((row.actor, row.detail[0]))
         method = "a call" if call is None else call.method
+        if call is not None:
+            call.is_over = True
         self._note(row, row.actor, f"connection broken: {method} has no reply", is_marked=True)
 
     # ---- objects
 
     def _start(self, row: Row) -> None:
-        self._lanes.setdefault(row.actor, False)
-        self._comers.add(row.actor)
-        self._alive |= {row.actor}
-        self._run(row.actor, None)
+        self._lanes.starts(row.actor)
         if row.incarnation > 1:
             self._note(row, row.actor, f"incarnation {row.incarnation} starts")
 
@@ -319,12 +282,14 @@ class _Drawing:
         if label == "alarm":
             self._note(row, row.actor, "alarm rings")
             return
-        self._run(row.actor, 1)
+        self._lanes.begins(row.actor)
         before = self._before
         if before is None or before.kind not in ("deliver", "start"):
             self._note(row, row.actor, f"begins {label}")
         elif self._steps:
-            self._steps[-1] = attrs.evolve(self._steps[-1], busy=self._busy, alive=self._alive)
+            self._steps[-1] = attrs.evolve(
+                self._steps[-1], busy=self._lanes.busy, alive=self._lanes.alive
+            )
 
     def _raised(self, row: Row) -> None:
         label, error = row.detail
@@ -341,7 +306,7 @@ class _Drawing:
     def _effect(self, row: Row) -> None:
         kind, value = row.detail
         text = visible(str(kind)) if value == "None" else f"{visible(str(kind))}: {cut(value, 32)}"
-        source = row.actor if row.actor in self._comers else ""
+        source = row.actor if row.actor in self._lanes.comers else ""
         self._note(row, source, f"outside: {text}")
 
     def _left_over(self, row: Row) -> None:
@@ -352,8 +317,7 @@ class _Drawing:
             self._crashing = True
             self._note(row, "", f"{row.actor} crashes and starts again", is_marked=True)
             return
-        self._alive -= {row.actor}
-        self._run(row.actor, None)
+        self._lanes.ends(row.actor)
         if row.kind == "crash" and not self._crashing:
             return  # the end of the world
         is_marked = row.kind not in ("evict", "done") or self._struck == row.actor
@@ -362,8 +326,43 @@ class _Drawing:
 
     def _worker_gone(self, row: Row) -> None:
         # A worker lives as long as its request; that it has gone is no news.
-        self._alive -= {row.actor}
-        self._run(row.actor, None)
+        self._lanes.ends(row.actor)
+
+    # ---- the shared database
+
+    def _query(self, row: Row) -> None:
+        number, label, _ = row.detail
+        self._lanes.acts(row.actor)
+        self._lanes.is_called(DATABASE, comes=False)
+        option = self._moved_by("query", f"{label} by {row.actor}")
+        text = visible(label) if option is None else f"{visible(label)} [{option}]"
+        call = self._queries[row.actor, number] = _Call(DATABASE, label, text, "")
+        is_marked = option is not None
+        call.sent = self._step(
+            row, row.actor, text, target=DATABASE, arrow="sent", is_marked=is_marked
+        )
+        self._steps.append(call.sent)
+
+    def _queried(self, row: Row) -> None:
+        number, changes, outcome = row.detail
+        call = self._queries.get((row.actor, number))
+        if call is None:
+            return
+        self._arrive(row, call.sent, row.actor, DATABASE, call.text, is_reply=False)
+        call.sent, call.outcome = None, outcome
+        if changes:
+            rows = "1 row" if changes == 1 else f"{changes} rows"
+            self._note(row, DATABASE, f"{rows} changed")
+
+    def _told(self, row: Row) -> None:
+        number, what = row.detail
+        call = self._queries.pop((row.actor, number), None)
+        if call is not None and (what == "rows" or what == call.outcome):
+            step = self._step(row, DATABASE, what, target=row.actor, arrow="whole", is_reply=True)
+            self._steps.append(attrs.evolve(step, is_marked=what != "rows"))
+        else:
+            # Nobody can tell there which of the two messages was lost.
+            self._note(row, row.actor, f"no answer: {what}", is_marked=True)
 
     # ---- the world
 

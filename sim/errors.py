@@ -6,7 +6,7 @@ from types import TracebackType
 
 __all__ = ["describe"]
 
-MACHINERY = frozenset({"contextlib", "durasim", "outcome", "sniffio", "trio"})
+MACHINERY = frozenset({"contextlib", "durasim", "importlib", "outcome", "sniffio", "trio"})
 """Packages whose frames are not where a scenario went wrong."""
 
 
@@ -27,9 +27,7 @@ def describe(error: BaseException) -> str:
 
 def innermost(error: BaseException) -> BaseException:
     """Return what a group of one holds, however deep."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    held: tuple[BaseException, ...] = error.exceptions
+    held: tuple[BaseException, ...] = getattr(error, "exceptions", ())
     return innermost(held[0]) if len(held) == 1 else error
 
 

@@ -1,7 +1,8 @@
 """Exploration: many runs, the first failure in few facts, and what was tried.
 
 The first failure reported is that of the lowest run, whatever the number of processes. Each one is
-run twice before it is shown: if the second run is another one, what is reported is `determinism`.
+run twice before it is shown, and once in a new process whose texts have other hashes: if one of
+these is another run, what is reported is `determinism`.
 """
 
 import sys
@@ -19,6 +20,7 @@ from .mutants import Mutant
 from .replay import ReplayFile, replay_file
 from .run import RunResult
 from .scenario import Scenario
+from .second_process import run_elsewhere
 from .shrink import kind_of
 from .strategies import DEFAULT_STRATEGY, STRATEGIES, UnknownStrategy
 from .systems import find_mutant, reference
@@ -37,6 +39,12 @@ PART_S = 0.25
 PART_RUNS_FIRST = 4
 PART_RUNS_MAX = 2000
 """Runs of a part in another process: the first ones, and the most."""
+
+ELSEWHERE = (
+    "the second was in a new process, as a replay is: look for the order of a set, hash(), id(), "
+    "or what only this process has set"
+)
+"""What is said of a run that differs only there."""
 
 
 @attrs.frozen(kw_only=True)
@@ -249,8 +257,11 @@ class Explorer:
                 self._tally.join(waiting.popleft().result())
                 self._report()
                 size = self._size(jobs)
+            # When time is over, parts that have begun still count, as far as none is missing.
             for each in waiting:
-                each.cancel()
+                if each.cancel() or self._is_settled():
+                    break
+                self._tally.join(each.result())
 
     def _size(self, jobs: int) -> int:
         """Return how many runs take one process about `PART_S`."""
@@ -258,11 +269,14 @@ class Explorer:
         return max(1, min(PART_RUNS_MAX, int(rate * PART_S)))
 
     def _goes_on(self) -> bool:
-        if self._tally.failed and not self._batch.keep_going:
+        if self._is_settled():
             return False
         if self._end is not None and monotonic() >= self._end:
             return False
         return self._tally.runs < self._runs_max
+
+    def _is_settled(self) -> bool:
+        return bool(self._tally.failed) and not self._batch.keep_going
 
     def _part_s(self) -> float:
         return PART_S if self._end is None else min(PART_S, self._end - monotonic())
@@ -289,6 +303,12 @@ class Explorer:
             return self._found(failed, result, failure)
         if shrink and failed.deviations and not self._interrupted:
             result = self._shrunk(result)
+        elsewhere = None if self._interrupted else run_elsewhere(self._batch, result)
+        if elsewhere is not None:
+            difference = differs(result, elsewhere)
+            if difference is not None:
+                failure = Failure("determinism", f"{difference}; {ELSEWHERE}")
+                return self._found(failed, result, failure)
         kind = kind_of(failed.failures[0])
         failure = next(each for each in result.failures if kind_of(each) == kind)
         return self._found(failed, result, failure)
@@ -335,7 +355,7 @@ def struck(scenario: Scenario, tally: Tally) -> dict[str, int]:
     return counts
 
 
-def differs(failed: Failed, result: RunResult) -> str | None:
+def differs(failed: Failed | RunResult, result: RunResult | Failed) -> str | None:
     """Say where *result*, the second run of what *failed*, is another one; None if it is not."""
     kinds = [kind_of(each) for each in failed.failures]
     if failed.digest == result.digest and kinds == [kind_of(each) for each in result.failures]:

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 import attrs
 from rich.text import Text
@@ -21,6 +22,7 @@ from .scenario import Scenario
 from .simulate import simulate
 from .systems import find_mutant, resolve
 from .tables import sometimes_table, struck_table
+from .unstruck import never_struck
 from .wording import listed, visible
 from .world import Failure
 
@@ -28,6 +30,9 @@ __all__ = ["RUNS", "explore", "replay", "run"]
 
 RUNS = 1000
 """Runs of an exploration that says neither how many nor how long."""
+
+TOLD_COLUMNS = 80
+"""Columns of what is said of a replay that diverged."""
 
 
 def run(
@@ -158,6 +163,9 @@ def explore(
     if output.is_json:
         output.document(exploration_document(exploration, files))
     show_exploration(output, exploration, files)
+    still = None if strategy == "ordinary" else never_struck(exploration)
+    if still is not None:
+        output.complain(f"durasim: {still}")
     if exploration.interrupted:
         return INTERRUPTED
     return HELD if exploration.ok else FAILED
@@ -256,7 +264,11 @@ def replay(output: Output, *, file: str, lenient: bool, trace: bool, mermaid: bo
     show_run(output, result, again=None, trace=trace, mermaid=mermaid)
     if diverged is not None:
         aside = output.aside if mermaid else output
-        style = "yellow" if lenient else "bold red"
-        aside.say(Text(visible(f"the code no longer follows {file}:"), style=style))
-        aside.say(Text(visible(f"  {diverged}")))
+        if lenient:
+            aside.say(Text(visible(f"it ran leniently, so this may differ from {file}:")))
+        else:
+            line = Text(visible(f"the code no longer follows {file}:"), style="bold red")
+            aside.say(line)
+        for row in wrap(visible(diverged), TOLD_COLUMNS - 2, break_on_hyphens=False):
+            aside.say(Text(f"  {row}"))
     return verdict.status

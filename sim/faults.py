@@ -3,7 +3,7 @@
 A plan is a tuple of faults. `fault.py` says what a fault is; the kinds stand by what they strike.
 """
 
-from .choices import Option
+from .choices import Option, literal
 from .database_faults import DuplicateQuery, FailQuery, LoseQuery, LoseQueryReply, SlowQuery
 from .fault import Fault, Subject
 from .machine_faults import (
@@ -73,13 +73,13 @@ def options_at(plan: tuple[Fault, ...], subject: Subject) -> tuple[Option, ...]:
     """Return what *plan* allows to happen at *subject*."""
     owner = f"{subject.cls}/{subject.name}" if subject.name else subject.cls
     words = {
-        "n": "{n}",
         "call": f"{owner}.{subject.method}",
         "owner": owner,
         "caller": subject.caller,
         "during": f" in {subject.method}" if subject.method else "",
         "statement": f"{subject.method} {subject.cls}".strip(),
     }
+    words = {"n": "{n}"} | {name: literal(word) for name, word in words.items()}
     return tuple(
         Option(name, sentence.format_map(words), fault.weight, number)
         for number, fault in enumerate(plan)

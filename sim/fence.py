@@ -2,8 +2,8 @@
 
 While worlds run, the wall clock, the sources of entropy, threads, sockets and processes of Python's
 own modules look first who asks. Tasks of a world are refused; everybody else (the test around it,
-other threads, logging) gets what is asked for. Whatever gets past, such as `id()` or the order of a
-set, shows when a failure is run twice.
+other threads, logging) gets what is asked for. Whatever gets past, such as `id()`, shows when a
+failure is run twice, the second time in a process with other hashes.
 """
 
 import ctypes
@@ -12,6 +12,7 @@ import os.path
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import Context
 from functools import partial, wraps
 from importlib import import_module
 from threading import RLock
@@ -37,12 +38,17 @@ class NotDeterministic(RuntimeError):
 
     def __init__(self, what: str, place: str, instead: str) -> None:
         super().__init__(
-            f"{what} in {place}: it is different in every run, so a world has none; use {instead}"
+            f"{what} in {place}: {WHY.get(what, EVERY_RUN)}, so a world has none; use {instead}"
         )
         self.what = what
         self.place = place
         self.instead = instead
 
+
+EVERY_RUN = "it is different in every run"
+NOBODYS = "what it starts is nobody's and outlives every crash"
+WHY = {"trio.lowlevel.spawn_system_task()": NOBODYS, "TrioToken.run_sync_soon()": NOBODYS}
+"""Why a world has no such thing, if it is not that it is different in every run."""
 
 NOW = "self.now(), or in a scenario world.now_s"
 SPAN = "trio.current_time(), which is virtual, or self.now()"
@@ -52,6 +58,7 @@ UUID = "self.uuid(), or in a scenario uuid.UUID(int=…)"
 TASKS = "self.wait_until(…), or a nursery"
 CALLS = "a call of an object, and in the real host a socket"
 PROCESS = "a Program started by world.start(…)"
+FILES = "self.storage, or a path of your own"
 
 FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("time", "time time_ns clock_gettime clock_gettime_ns", NOW),
@@ -60,6 +67,7 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("time", "sleep", SLEEP),
     ("os", "urandom getrandom", CHANCE),
     ("random", "_urandom", CHANCE),
+    ("tempfile", "_get_candidate_names", FILES),
     ("uuid", "uuid1 uuid4 uuid6 uuid7 getnode", UUID),
     ("os", "fork forkpty posix_spawn posix_spawnp system popen", PROCESS),
     ("subprocess", "Popen.__init__", PROCESS),
@@ -67,13 +75,19 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("_thread", "start_new_thread start_joinable_thread", TASKS),
     ("concurrent.futures.thread", "ThreadPoolExecutor.submit", TASKS),
     ("trio._threads", "start_thread_soon", TASKS),
+    ("trio._core._run", "Runner.spawn_system_task", TASKS),
+    ("trio.lowlevel", "TrioToken.run_sync_soon", TASKS),
     ("socket", "socket.__init__ getaddrinfo gethostbyname", CALLS),
 )
 """Module, names in it, and what to use instead. What a Python does not have is left out."""
 
 LABELS = {
     "random._urandom": "the entropy of the system",
+    "concurrent.futures.thread.ThreadPoolExecutor.submit": "ThreadPoolExecutor.submit()",
+    "tempfile._get_candidate_names": "the name of a temporary file",
+    "trio._core._run.Runner.spawn_system_task": "trio.lowlevel.spawn_system_task()",
     "trio._threads.start_thread_soon": "a thread of trio",
+    "trio.lowlevel.TrioToken.run_sync_soon": "TrioToken.run_sync_soon()",
 }
 """How those of them are called that nobody names."""
 
@@ -212,8 +226,21 @@ def _replace(
 
 
 def _look(what: str, instead: str) -> None:
-    if INCARNATION.get() is not None or ACTOR.get() is not None:
+    if _is_of_a_world():
         _refuse(what, instead, sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
+
+
+def _is_of_a_world() -> bool:
+    """Whether code of a world runs, in its own context or in one that it made."""
+    if INCARNATION.get() is not None or ACTOR.get() is not None:
+        return True
+    context = _task_context()
+    return context.get(INCARNATION) is not None or context.get(ACTOR) is not None
+
+
+def _task_context() -> Context:
+    in_task = trio.lowlevel.in_trio_task()
+    return trio.lowlevel.current_task().context if in_task else Context()
 
 
 def _refuse(what: str, instead: str, frame: FrameType | None) -> None:
@@ -230,7 +257,7 @@ def _refuse(what: str, instead: str, frame: FrameType | None) -> None:
     code = culprit.f_code
     place = f"{os.path.basename(code.co_filename)}:{culprit.f_lineno} ({code.co_qualname})"
     error = NotDeterministic(what, place, instead)
-    actor = INCARNATION.get()
+    actor = INCARNATION.get() or _task_context().get(INCARNATION)
     clock = trio.lowlevel.current_clock()
     if isinstance(clock, Kernel) and (actor is None or actor.alive):
         clock.leaked(str(error))

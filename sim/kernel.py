@@ -36,7 +36,9 @@ YIELD_EVENTS = 1000
 SPIN_BATCHES = 5_000
 """Batches in a row after which tasks that only yield queue behind whatever else can happen."""
 LOOK_EVENTS = 100_000
-"""Events between two looks at whether they lead anywhere, and at the garbage."""
+"""Events between two looks at whether they lead anywhere."""
+COLLECT_EVENTS = 400_000
+"""Events between two collections of garbage: each costs by how much is alive."""
 NEVER_US = 1 << 62
 
 
@@ -49,6 +51,7 @@ class Kernel(trio.abc.Clock):
         self.now_s = 0.0
         """The same as trio sees it, seconds."""
         self.events = 0
+        self._moved_at = 0
         self.agenda = Agenda()
         """What is to happen."""
         self.fresh = self.agenda.fresh
@@ -56,13 +59,17 @@ class Kernel(trio.abc.Clock):
         self._waiting: list[Ending] = []
         self.dead = False
         """Whether somebody has died and is not gone yet."""
+        self.evicted = False
+        """Whether somebody who was idle has ended since time moved last."""
         self.settling = False
         self.watched = False
         """Whether the world is told before a turn ends."""
         self._ran = False
         self._batches = 0
+        self._released = False
         self._horizon_us = NEVER_US
         self._look_at = LOOK_EVENTS
+        self._collect_at = COLLECT_EVENTS
         self._guest: Guest | None = None
         self._runner: Any = None
 
@@ -75,7 +82,7 @@ class Kernel(trio.abc.Clock):
         # Sums of seconds round differently after 0 and after an hour: every world begins at 0.
         self.now_us = 0
         self.now_s = 0.0
-        self.events = 0
+        self.events = self._moved_at = 0
         self._ran = False
         self._clear()
 
@@ -88,17 +95,24 @@ class Kernel(trio.abc.Clock):
         self.agenda.clear()
         self.ending.clear()
         self._waiting.clear()
-        self.dead = False
+        self.dead = self.evicted = False
         self.settling = False
         self._horizon_us = NEVER_US
         self._look_at = LOOK_EVENTS
+        self._collect_at = COLLECT_EVENTS
         self._batches = 0
 
     def settle(self, within_us: int) -> None:
         """From here on the world may come to rest; it is at rest in *within_us* at the latest."""
         self.settling = True
+        self._moved_at = self.events
         self._horizon_us = self.now_us + within_us
         self._look_at = self.events + LOOK_EVENTS
+
+    def stands_still(self) -> bool | None:
+        """Whether time has not moved for so many events that it never will; None: perhaps not."""
+        still = self.events - self._moved_at
+        return True if still >= LOOK_EVENTS else None if still > LOOK_EVENTS // 2 else False
 
     def leaked(self, message: str) -> None:
         """Code of the world reached past its ports."""
@@ -109,6 +123,7 @@ class Kernel(trio.abc.Clock):
 
     def run_task(self, task: Any) -> None:
         """Let a task run whose wake was held back."""
+        self._released = True
         self._runner.runq.append(task)
 
     def seconds(self, time_us: int) -> float:
@@ -166,7 +181,9 @@ class Kernel(trio.abc.Clock):
                     return 1e-9
                 if self.events >= self._look_at:
                     self._look_at = self.events + LOOK_EVENTS
-                    gc.collect()
+                    if self.events >= self._collect_at:
+                        self._collect_at = self.events + COLLECT_EVENTS
+                        gc.collect()
                     guest.look()
                     return 0
                 if self.events >= limit:
@@ -194,6 +211,10 @@ class Kernel(trio.abc.Clock):
         assert guest is not None
         deadline = self._runner.deadlines.next_deadline()
         earliest = agenda.earliest()
+        if self.evicted and (earliest is None or earliest > self.now_us):
+            # The idle end by themselves, many at a time; what is left of them must not move time.
+            self.evicted, self.dead = False, True
+            return None
         if deadline == math.inf and (earliest is None or (self.settling and agenda.is_at_rest())):
             guest.quiet()
             return None
@@ -216,6 +237,7 @@ class Kernel(trio.abc.Clock):
             return False
         if time_us != self.now_us:
             self.agenda.still = self._batches = 0
+            self._moved_at = self.events
         self.now_us = time_us
         self.now_s = max(self.now_s, self.seconds(time_us))
         return True
@@ -246,10 +268,11 @@ class Kernel(trio.abc.Clock):
                 self._waiting, self.ending = self.ending, waiting
             self._ran = True
             self._batches += 1
-            if self._batches > SPIN_BATCHES:
+            if self._batches > SPIN_BATCHES and not self._released:
                 guest.put_behind(batch)
             elif len(batch) > 1:
                 guest.split(batch)
+            self._released = False
             if self.watched:
                 guest.watch(batch)
         except BaseException as error:

@@ -2,8 +2,8 @@
 
 import attrs
 
-from ..actors import INCARNATION
 from ..wire import IncarnationGone
+from .owner import owner
 from .trace import Trace
 
 __all__ = ["Entry", "Ledger"]
@@ -39,9 +39,9 @@ class Ledger:
         """Do *kind* outside, once for each call; nothing takes it back.
 
         Raises:
-            IncarnationGone: whoever does it is dead. Nothing was done.
+            IncarnationGone: whoever does it is dead, or a task of nobody. Nothing was done.
         """
-        incarnation = INCARNATION.get()
+        incarnation = owner()
         if incarnation is not None:
             incarnation.check()
         if self._trace.is_sealed:
@@ -59,5 +59,3 @@ class Ledger:
             for entry in self.entries
             if entry.kind == kind and (value is None or entry.value == value)
         )
-
-

@@ -28,7 +28,7 @@ Classes = tuple[type[DurableObject | Worker], ...]
 HOST: "ContextVar[Host | None]" = ContextVar("host", default=None)
 """The host that the current task runs, if it is the task of a machine."""
 
-DEATHS = frozenset({"crash", "reset", "evict", "killed"})
+DEATHS = frozenset({"crash", "reset", "killed"})
 """Events after which code may be left that has no actor any more."""
 
 
@@ -107,6 +107,8 @@ class WorldProbe:
             self._running[actor] = detail[0]
         elif kind in DEATHS:
             self._kernel.dead = True
+        elif kind == "evict":
+            self._kernel.evicted = True
         self._add(kind, actor, incarnation, *detail)
 
 

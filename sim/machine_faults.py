@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import attrs
 
-from .fault import Fault, Sentences
+from .fault import Fault, Sentences, among
 
 __all__ = [
     "Abort",
@@ -25,6 +25,8 @@ __all__ = [
     "Swap",
 ]
 
+MOMENTS = ("before commit", "after commit", "await")
+
 
 @attrs.frozen
 class Crash(Fault):
@@ -34,9 +36,7 @@ class Crash(Fault):
         at: which moments: "before commit", "after commit", "await".
     """
 
-    at: tuple[str, ...] = attrs.field(
-        default=("before commit", "after commit", "await"), kw_only=True
-    )
+    at: tuple[str, ...] = attrs.field(default=MOMENTS, kw_only=True, validator=among(*MOMENTS))
 
     title: ClassVar[str] = "crash"
     kinds: ClassVar[tuple[str, ...]] = ("commit", "await")

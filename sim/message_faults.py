@@ -36,7 +36,7 @@ class DuplicateRequest(Fault):
 
 @attrs.frozen
 class CorruptRequest(Fault):
-    """The bytes of a request are damaged; the host answers that it cannot read them."""
+    """The bytes of a request are damaged: nothing runs, and its caller cannot know that."""
 
     title: ClassVar[str] = "request corrupted"
     kinds: ClassVar[tuple[str, ...]] = ("request",)

@@ -82,7 +82,7 @@ class Mutant:
                 owner = getattr(owner, parent)
         except (ImportError, AttributeError, ValueError) as error:
             raise UnknownTarget(f"mutant {self.name!r} finds no {self.target}: {error}") from error
-        if attribute not in vars(owner):
+        if attribute not in getattr(owner, "__dict__", {}):
             raise UnknownTarget(f"mutant {self.name!r}: {self.target} is not defined there")
         return owner, attribute
 

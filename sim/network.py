@@ -7,8 +7,8 @@ delayed waits for it. Duplicates may come at any time. Replies keep no order.
 from typing import TYPE_CHECKING
 
 from ..actors import Address, Calls
-from ..wire import Envelope, WireError
-from .choices import Option, Site
+from ..wire import Envelope, ErrorRecord, Reply, WireError, decode_reply, encode_reply
+from .choices import Option, Site, literal
 from .faults import Subject
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ class Route:
 class Message:
     """One request on its way, then its reply on the way back. It is its own event."""
 
-    __slots__ = ("_answer", "calls", "data", "envelope", "network", "number", "route")
+    __slots__ = (
+        "calls", "data", "envelope", "is_damaged", "network", "number", "reply", "route",
+    )  # fmt: skip
 
     def __init__(
         self, network: "Network", route: Route, envelope: Envelope, data: bytes, calls: Calls
@@ -57,21 +59,23 @@ class Message:
         self.data = data
         self.calls = calls
         self.number = envelope.id
-        self._answer: bytes | None = None
+        self.is_damaged = False
+        """Whether the host will not be able to read it."""
+        self.reply: bytes | None = None
 
     def fire(self) -> None:
         """Arrive: the request at the host, or the reply at the caller."""
-        if self._answer is None:
+        if self.reply is None:
             self.network.deliver(self)
         else:
-            self.network.answer(self, self._answer)
+            self.network.answer(self, self.reply)
 
     def respond(self, data: bytes) -> None:
         """The host answers."""
         reply = self
-        if self._answer is not None:
+        if self.reply is not None:
             reply = Message(self.network, self.route, self.envelope, self.data, self.calls)
-        reply._answer = data
+        reply.reply = data
         self.network.send_reply(reply, data)
 
     def broken(self, reason: str) -> None:
@@ -138,6 +142,7 @@ class Network:
             earliest = max(earliest, kernel.now_us)
         elif option == "corrupt":
             message.data = damaged(message.data)
+            message.is_damaged = True
         elif option == "twice":
             self.world.trace.add("twice", message.calls.name, 0, message.number)
             copy = Message(self, message.route, message.envelope, message.data, message.calls)
@@ -182,7 +187,7 @@ class Network:
         elif option == "lost":
             self._lose("reply", message)
         elif option == "corrupt":
-            message._answer = damaged(data)
+            message.reply = damaged(data)
             kernel.fresh.append(message)
         elif option == "behind":
             kernel.agenda.behind(message)
@@ -197,7 +202,14 @@ class Network:
         """A reply arrives at the caller."""
         if self._cut and self._is_cut(message):
             return
-        self.world.trace.add("answer", message.route.caller, 0, message.number, data)
+        trace = self.world.trace
+        if data[-1:] != NO_ERROR:
+            trace.hash_next_as(message.number, without_texts(data))
+        trace.add("answer", message.route.caller, 0, message.number, data)
+        if message.is_damaged:
+            # The host cannot say which call it could not read: the connection ends.
+            message.calls.broken(message.number, "the host could not read the request")
+            return
         try:
             message.calls.receive(data)
         except WireError as error:
@@ -228,12 +240,12 @@ class Network:
         request = self.world.site(
             f"{label} by {caller}",
             Subject("request", address.kind, address.name, method, caller),
-            moves(f"request {{n}} of {label} by {caller}"),
+            moves("request {n} of " + literal(f"{label} by {caller}")),
         )
         reply = self.world.site(
             f"{label} to {caller}",
             Subject("reply", address.kind, address.name, method, caller),
-            moves(f"reply {{n}} of {label} to {caller}"),
+            moves("reply {n} of " + literal(f"{label} to {caller}")),
         )
         route = Route(caller, address, method, request, reply)
         self._routes[caller, address.kind, address.name, method] = route
@@ -248,6 +260,26 @@ def moves(what: str) -> tuple[Option, ...]:
 
 MOVE_WEIGHT = 0.25
 """Weight of one delay against one fault: the five moves together weigh as much as two faults."""
+
+
+NO_ERROR = b"\xc0"
+"""The last byte of a reply that holds no error: its last field is nil."""
+
+
+def without_texts(data: bytes) -> bytes:
+    """Return the reply *data* without what Python's exceptions say, which changes with Python."""
+    try:
+        reply = decode_reply(data)
+    except WireError:
+        return b""
+    error = reply.error
+    if error is None:
+        return data
+    reason = error.reason
+    if isinstance(error.code, int):
+        reason = {"name": None if reason is None else reason.get("name")}
+    told = ErrorRecord(error.code, error.status, "", reason)
+    return encode_reply(Reply(reply.id, reply.incarnation, None, told))
 
 
 def damaged(data: bytes) -> bytes:

@@ -85,6 +85,11 @@ class Output:
         self._err.write(" ".join(line.split()) + "\n")
         self._err.flush()
 
+    def hint(self, line: str) -> None:
+        """Print *line* on stderr if somebody watches."""
+        if self._err.isatty():
+            self.complain(line)
+
     @contextlib.contextmanager
     def guarded(self) -> Generator[None]:
         """While user's code runs: with *is_json*, its prints go to stderr, in workers as well."""

@@ -7,6 +7,8 @@ asked whether it holds. It never reads everything again after each commit.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+import trio
+
 from .trace import Row
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class FunctionProperty(Property[None]):
 
     def holds(self, state: None, world: "World") -> bool:
         """Ask the function: False and AssertionError mean no, everything else yes."""
+        del state
         answer = self._check(world)
         return bool(answer) if self.when == "sometimes" else answer is not False
 
@@ -104,8 +107,13 @@ class Watch:
                 world.trace.watchers.setdefault(kind, []).append(self._watcher(each))
 
     def _watcher(self, each: Property[Any]) -> Callable[[Row], None]:
+        @trio.lowlevel.disable_ki_protection
         def watch(row: Row) -> None:
-            self._states[each.name] = each.observe(self._states[each.name], row)
+            try:
+                self._states[each.name] = each.observe(self._states[each.name], row)
+            except Exception as error:
+                message = f"it could not observe a {row.kind}: {type(error).__name__}: {error}"
+                self._world.fail(each.name, message.partition("\n")[0])
             if each.when in ("always", "sometimes"):
                 self._ask(each)
 
@@ -117,7 +125,9 @@ class Watch:
             if each.when != "sometimes" or not self.reached[each.name]:
                 self._ask(each)
 
+    @trio.lowlevel.disable_ki_protection
     def _ask(self, each: Property[Any]) -> None:
+        # Ctrl-C must be able to end a property that does not end, though trio's kernel runs it.
         try:
             holds = each.holds(self._states[each.name], self._world)
             message = (each.__doc__ or each.name).strip().partition("\n")[0]
@@ -125,7 +135,7 @@ class Watch:
             holds, message = False, str(error) or (each.__doc__ or each.name).strip()
         except Exception as error:
             holds, message = False, f"it could not be asked: {type(error).__name__}: {error}"
-            # A `sometimes` that cannot be asked would otherwise only look as if it were not reached.
+            # A `sometimes` that cannot be asked would otherwise look as if it were not reached.
             if each.when == "sometimes":
                 self._world.fail(each.name, message)
         if each.when == "sometimes":

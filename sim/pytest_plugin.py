@@ -2,7 +2,8 @@
 
 A scenario at the top of a test module whose name is that of a test (`test_...`) is explored: as
 many runs as `durasim_runs` says. If it fails, the failure is told in sentences, and a replay file
-is written to `.durasim/`. Other scenarios of a module are left alone: they are for `simulate`.
+is written to `.durasim/`. A fault of its plan that never strikes is a warning of the report. Other
+scenarios of a module are left alone: they are for `simulate`.
 
 A replay file in `tests/replays/` is run again, as a regression: it passes if everything holds.
 It is run leniently, because the code that mends a fault also changes what happens after it.
@@ -12,6 +13,7 @@ import contextlib
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,11 +28,12 @@ from .replay import ReplayVerdict, UnreadableReplay, replay
 from .report import tell, told_of, what_happened
 from .run import RunResult
 from .scenario import Scenario
-from .strategies import DEFAULT_STRATEGY
+from .strategies import DEFAULT_STRATEGY, STRATEGIES, UnknownStrategy
 from .systems import UnknownScenario
+from .unstruck import never_struck
 from .world import Failure
 
-__all__ = ["ReplayItem", "ScenarioFailed", "ScenarioItem"]
+__all__ = ["FaultNeverStruck", "ReplayItem", "ScenarioFailed", "ScenarioItem"]
 
 N = TypeVar("N", bound=pytest.Item | pytest.Collector)
 
@@ -68,10 +71,13 @@ class Settings:
     @classmethod
     def of(cls, config: pytest.Config) -> "Settings":
         """Read them."""
+        strategy = str(config.getini("durasim_strategy"))
+        if strategy not in STRATEGIES:
+            raise pytest.UsageError(f"durasim_strategy: {UnknownStrategy(strategy)}")
         return cls(
             runs=_number(config, "runs", least=1),
             seed=_number(config, "seed", least=0),
-            strategy=str(config.getini("durasim_strategy")),
+            strategy=strategy,
             found=config.rootpath / str(config.getini("durasim_found")),
             replays=config.rootpath / str(config.getini("durasim_replays")),
         )
@@ -108,6 +114,10 @@ class ScenarioFailed(Exception):
     """A scenario did not hold; the text tells it."""
 
 
+class FaultNeverStruck(UserWarning):
+    """A fault of a scenario's plan struck in no run of its test."""
+
+
 class ScenarioItem(pytest.Item):
     """One scenario, explored."""
 
@@ -131,6 +141,25 @@ class ScenarioItem(pytest.Item):
             raise ScenarioFailed(text_of(self._told(exploration, settings)))
         if exploration.interrupted:
             raise KeyboardInterrupt
+        still = never_struck(exploration)
+        if still is not None:
+            self._remark(FaultNeverStruck(still))
+
+    def _remark(self, warning: FaultNeverStruck) -> None:
+        """Have *warning* in the report; where warnings are errors, it is one all the same."""
+        path, line, _ = self.reportinfo()
+        try:
+            warnings.warn_explicit(warning, None, str(path), line + 1)
+        except FaultNeverStruck:
+            message = warnings.WarningMessage(warning, FaultNeverStruck, str(path), line + 1)
+            self.config.hook.pytest_warning_recorded.call_historic(
+                kwargs={
+                    "warning_message": message,
+                    "nodeid": self.nodeid,
+                    "when": "runtest",
+                    "location": None,
+                }
+            )
 
     def _told(self, exploration: Exploration, settings: Settings) -> Iterable[Text]:
         for failure in exploration.unreached:

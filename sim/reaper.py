@@ -89,7 +89,7 @@ class Reaper:
             queue.extend(self._held)
             self._held.clear()
             return False
-        dead = [task for task in sorted(runner().tasks, key=age) if self._is_gone(task)]
+        dead = self._gone()
         # A wake that was held back as an event of its own is taken back: it happens here.
         waking = [task for task in dead if is_scheduled(task) and task not in self._spinning]
         if waking:
@@ -130,11 +130,23 @@ class Reaper:
         self._interrupts.clear()
         self._batches = 0
 
+    def _gone(self) -> list[Task]:
+        # From the dead down, since asking every task who it runs for is dear where many live.
+        found: dict[Task, None] = {}
+        left = [task for task in runner().tasks if self._is_dead(task)]
+        while left:
+            task = left.pop()
+            if task not in found:
+                found[task] = None
+                left += children(task)
+        return sorted(found, key=age)
+
     def _is_gone(self, task: Task) -> bool:
         # Whoever runs in a nursery of the dead ends with them.
         while not self._is_dead(task):
             nursery = task.parent_nursery
-            if nursery is None or nursery.parent_task is None:
+            parent: Task | None = None if nursery is None else nursery.parent_task
+            if parent is None:
                 return False
-            task = nursery.parent_task
+            task = parent
         return True

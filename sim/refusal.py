@@ -11,6 +11,7 @@ from .output import Output
 from .replay import UnreadableReplay
 from .strategies import UnknownStrategy
 from .systems import UnknownMutant, UnknownScenario, UnknownSystem
+from .workers import WorkerDied
 
 __all__ = ["FAILED", "HELD", "INTERRUPTED", "Refused", "refusing"]
 
@@ -32,8 +33,9 @@ UNUSABLE = (
     UnreadableReplay,
     StoreError,
     UnreadableCorpus,
+    WorkerDied,
 )
-"""What other parts say about wrong input; each is one line already."""
+"""What other parts say of what cannot be done; each is one line already."""
 
 
 @contextlib.contextmanager
@@ -45,4 +47,4 @@ def refusing(output: Output) -> Generator[None]:
     except UNUSABLE as error:
         raise Refused(str(error)) from error
     except SystemExit as error:
-        raise Refused(f"the module of the scenario ended with SystemExit: {error}") from error
+        raise Refused(f"the code of the scenario ended with SystemExit: {error}") from error

@@ -32,6 +32,9 @@ __all__ = [
 
 FORMAT = 1
 
+DIGITS = 12
+"""Digits of a digest in a sentence: enough to tell two apart."""
+
 
 class UnreadableReplay(ValueError):
     """A replay file is damaged, of another format, or of nothing that is here. Nothing ran.
@@ -273,8 +276,8 @@ def divergence(file: ReplayFile, result: RunResult) -> str | None:
     if result.digest != file.digest:
         written = f"durasim {file.durasim} on Python {file.python}"
         return (
-            f"after every deviation was met, the trace has digest {result.digest}, "
-            f"not {file.digest} as with {written}"
+            f"after every deviation was met, the trace has digest {result.digest[:DIGITS]}…, "
+            f"not {file.digest[:DIGITS]}… as with {written}"
         )
     return None
 

@@ -1,6 +1,7 @@
 """One run: a scenario in a world of its own, and what it says at the end."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from time import perf_counter
 from typing import Any
@@ -78,8 +79,8 @@ class RunResult:
     wall_seconds: float
     faults: tuple[int, ...]
     sometimes: Mapping[str, bool]
-    log: tuple[tuple[str, tuple[str, ...]], ...]
-    rows: tuple[Row, ...]
+    log: tuple[tuple[str, tuple[str, ...]], ...] = attrs.field(repr=False)
+    rows: tuple[Row, ...] = attrs.field(repr=False)
 
     @property
     def ok(self) -> bool:
@@ -123,7 +124,8 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
     began = perf_counter()
     kernel.attach(world)
     try:
-        await world.live(lambda: scenario(world, **parameters), watch.settle)
+        story = partial(scenario, world, **parameters)
+        await world.live(story, watch.settle, scenario.settle_s, scenario.ends_s)
     except BaseException as error:
         world.failed(error)
     finally:
@@ -179,5 +181,3 @@ def run_once(job: Job) -> RunResult:
 
     run_jobs(following)
     return results[0]
-
-

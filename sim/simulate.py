@@ -1,5 +1,6 @@
 """One run as a test sees it: `simulate` runs a scenario once and reports."""
 
+import json
 import shlex
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any
@@ -29,7 +30,7 @@ class Report:
         result: of the run.
         reproduce: the command, or the call, that runs it again.
         replay: the file that runs it again.
-        unused: names of deviations that were asked for and did not come about.
+        unused: names of deviations that were asked for and did not come about: the run then fails.
     """
 
     result: RunResult
@@ -40,12 +41,17 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether everything held."""
-        return self.result.ok
+        return not self.failures
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What did not hold, in the order found."""
-        return self.result.failures
+        """What did not hold, in the order found; "replay" for each deviation of `unused`."""
+        return (*self.result.failures, *map(self._left_out, self.unused))
+
+    def _left_out(self, name: str) -> Failure:
+        there = name in self.result.unknown
+        what = "did not have that option" if there else "never came up"
+        return Failure("replay", f"{name}: the choice {what}, so the run is not the one asked for")
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:
@@ -160,7 +166,20 @@ def again(batch: Batch, planned: tuple[tuple[str, str], ...] | None) -> str:
         return f"simulate({', '.join(call)})"
     words = ["durasim", "run", name, "--seed", str(batch.seed), "--strategy", batch.strategy]
     for key, value in batch.parameters.items():
-        words += ["--set", f"{key}={value}"]
+        words += ["--set", f"{key}={setting(value)}"]
     if mutant is not None:
         words += ["--mutant", mutant]
     return shlex.join(words)
+
+
+def setting(value: object) -> str:
+    """Write *value* so that `--set` reads it back: as JSON, or as text that is no JSON."""
+    if isinstance(value, str):
+        try:
+            json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return repr(value)

@@ -17,7 +17,7 @@ import attrs
 
 from .choices import Option, Ordinary, Recorded, Site, Source
 from .network import DELAYS_US
-from .ordinary import BEHIND, OrdinaryLog
+from .ordinary import BEHIND, OrdinaryLog, scattered
 from .scenario import Scenario
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "UnknownStrategy", "hypothesis_source", "make_source"]
@@ -199,17 +199,17 @@ def pct(aim: Aim) -> Source:
 
     After Burckhardt et al. (ASPLOS 2010), turned around: here the order without deviations is run
     to completion, and a preemption is an event that goes behind. Single ones are tried once each,
-    then their turns go to three. Two turns of three take a chain of actors, without repeating one.
+    then their turns go to three. Three turns of four take a chain of actors, without repeating one.
     """
     log = aim.ordinary
     if log is None or not log.orders:
         return swarm(aim)
     count, turn = 1 + aim.turn % PREEMPTIONS_MAX, aim.turn // PREEMPTIONS_MAX
     if count == 1 and turn < len(log.orders):
-        return Recorded([(log.orders[turn], BEHIND)])
-    if turn % 3 and len(log.steps) >= max(2, count):
+        return Recorded([(log.orders[scattered(turn, len(log.orders))], BEHIND)])
+    if turn % 4 and len(log.steps) >= max(2, count):
         # Numbers 2n are the chains of three's own turns, 2n+1 those of the turns left by singles.
-        number = turn - turn // 3 - 1
+        number = turn - turn // 4 - 1
         number = 2 * number + (count == 1) if count in (1, 3) else number
         return Recorded((name, BEHIND) for name in log.chain(3 if count == 1 else count, number))
     return Recorded(anywhere(aim, log, count).items())
@@ -230,11 +230,17 @@ def anywhere(aim: Aim, log: OrdinaryLog, count: int) -> dict[str, str]:
 
 
 def rotation(aim: Aim) -> Source:
-    """Each of the others in turn."""
-    name = CYCLE[aim.turn % len(CYCLE)]
-    share = (aim.turn // len(CYCLE)) * CYCLE.count(name)
-    share += CYCLE[: aim.turn % len(CYCLE)].count(name)
-    return STRATEGIES[name](attrs.evolve(aim, turn=share))
+    """Each of the others in turn; when `singles` has tried all, its turns go to `pct`."""
+    cycle, place = divmod(aim.turn, len(CYCLE))
+    name = CYCLE[place]
+    turn = cycle * CYCLE.count(name) + CYCLE[:place].count(name)
+    items = inf if aim.ordinary is None else 1 + len(aim.ordinary.faults)
+    if name == "pct" or (name == "singles" and cycle >= items):
+        # `singles` has the first place of a cycle.
+        given = max(0, cycle + (place > 0) - items)
+        turn = cycle * CYCLE.count("pct") + CYCLE[:place].count("pct") + int(given)
+        name = "pct"
+    return STRATEGIES[name](attrs.evolve(aim, turn=turn))
 
 
 STRATEGIES: dict[str, Strategy] = {

@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from .errors import describe
 from .mutants import Mutant
 from .properties import Property
 from .scenario import Scenario
@@ -49,6 +50,18 @@ class UnknownSystem(LookupError):
     """No system has that name, or one cannot be loaded. Nothing ran; the text is one line."""
 
 
+def _scenarios(given: Iterable[Scenario]) -> tuple[Scenario, ...]:
+    return tuple(given)
+
+
+def _properties(given: Iterable[Property[Any]]) -> tuple[Property[Any], ...]:
+    return tuple(given)
+
+
+def _mutants(given: Iterable[Mutant]) -> tuple[Mutant, ...]:
+    return tuple(given)
+
+
 @attrs.frozen
 class System:
     """What belongs together and is explored together.
@@ -61,9 +74,9 @@ class System:
     """
 
     name: str
-    scenarios: tuple[Scenario, ...]
-    properties: tuple[Property[Any], ...] = ()
-    mutants: tuple[Mutant, ...] = ()
+    scenarios: tuple[Scenario, ...] = attrs.field(converter=_scenarios)
+    properties: tuple[Property[Any], ...] = attrs.field(default=(), converter=_properties)
+    mutants: tuple[Mutant, ...] = attrs.field(default=(), converter=_mutants)
 
 
 @cache
@@ -235,6 +248,8 @@ def reference(scenario: Scenario) -> str | None:
 
 
 def said(error: BaseException) -> str:
-    """Return in one line what *error* says."""
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """Return in one line what *error* says, and where in the code of whoever wrote it it rose."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        place = f"{os.path.basename(error.filename)}:{error.lineno}"
+        return f"{type(error).__name__}: {error.msg} ({place})"
+    return describe(error)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -45,16 +46,18 @@ def sometimes_table(sometimes: Mapping[str, bool]) -> Table:
     """Which states that must be reached were reached."""
     made = table("sometimes", "reached")
     for name, reached in sometimes.items():
-        made.add_row(visible(name), Text("yes" if reached else "never", "" if reached else "red"))
+        made.add_row(
+            Text(visible(name)), Text("yes" if reached else "never", "" if reached else "red")
+        )
     return made
 
 
 def scenario_table(system: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
     """The scenarios of one system: name and title."""
-    made = Table.grid(padding=(0, 2, 0, 2))
+    made = Table.grid(padding=(0, 2, 0, 0))
     for name, title in rows:
-        made.add_row(Text(visible(name), "bold"), visible(title))
-    return Group(Text(visible(system)), made)
+        made.add_row(Text(visible(name), "bold"), Text(visible(title)))
+    return Group(Text(visible(system)), Padding(made, (0, 0, 0, 2), expand=False))
 
 
 def kill_table(rows: Iterable[Mapping[str, object]]) -> Table:
@@ -65,8 +68,8 @@ def kill_table(rows: Iterable[Mapping[str, object]]) -> Table:
         silent = row["silent_without_fault"]
         by = str(row["property"]) if row["property"] is not None else "nothing"
         made.add_row(
-            visible(str(row["name"])),
-            visible(str(row["scenario"])),
+            Text(visible(str(row["name"]))),
+            Text(visible(str(row["scenario"]))),
             Text(
                 visible(by if killed else f"{by}: not expected" if row["property"] else by),
                 "" if killed else "red",
@@ -88,7 +91,7 @@ def measure_table(measures: Iterable[Mapping[str, object]]) -> Table:
         met = row["met"]
         words = "not measured" if met is None else "yes" if met else "no"
         made.add_row(
-            visible(str(row["name"])),
+            Text(visible(str(row["name"]))),
             *(_number(row[column]) for column in columns),
             Text(words, "red" if met is False else ""),
         )
@@ -110,13 +113,13 @@ def inspection(found: Inspection) -> RenderableType:
     ]
     for each in found.objects:
         parts += [Text(), Text(visible(str(each.address)), "bold")]
-        keys = Table.grid(padding=(0, 2, 0, 2))
+        keys = Table.grid(padding=(0, 2, 0, 0))
         for entry in each.keys:
-            value = visible(entry.text)
-            keys.add_row(visible(entry.key), value if entry.is_readable else Text(value, "yellow"))
+            value = Text(visible(entry.text), "" if entry.is_readable else "yellow")
+            keys.add_row(Text(visible(entry.key)), value)
         if each.alarm is not None:
             keys.add_row(Text("alarm", "italic"), _instant(each.alarm))
-        parts.append(keys)
+        parts.append(Padding(keys, (0, 0, 0, 2), expand=False))
     return Group(*parts)
 
 

@@ -43,7 +43,16 @@ class Row(NamedTuple):
 class Trace:
     """The events of one run."""
 
-    __slots__ = ("_hash", "_kept", "_kernel", "_pending", "_sealed", "count", "watchers")
+    __slots__ = (
+        "_hash",
+        "_hashed_as",
+        "_kept",
+        "_kernel",
+        "_pending",
+        "_sealed",
+        "count",
+        "watchers",
+    )
 
     def __init__(self, kernel: "Kernel", *, keep: int) -> None:
         """Begin; the last *keep* rows stay readable."""
@@ -53,11 +62,12 @@ class Trace:
         self._kernel = kernel
         self._pending: list[tuple[Any, ...]] = []
         self._hash = sha256()
+        self._hashed_as: dict[int, tuple[Any, ...]] = {}
         self._sealed: int | None = None
 
     def add(self, kind: str, actor: str, incarnation: int, *detail: Any) -> None:
         """Note an event. Detail must be the same in every process: no addresses, no messages of
-        Python's own exceptions."""
+        Python's own exceptions (but see `hash_next_as`)."""
         self.count = number = self.count + 1
         # A plain tuple: making a Row costs five times as much, and few are ever looked at.
         row = (number, self._kernel.now_us, kind, actor, incarnation, detail)
@@ -69,6 +79,10 @@ class Trace:
             event = Row._make(row)
             for watch in watchers[kind]:
                 watch(event)
+
+    def hash_next_as(self, *detail: Any) -> None:
+        """Let *detail* go into the digest for the row that is added next, instead of its own."""
+        self._hashed_as[self.count + 1] = detail
 
     @property
     def now_us(self) -> int:
@@ -105,6 +119,11 @@ class Trace:
     def _flush(self) -> None:
         if self._pending:
             if self._sealed is None:
-                self._hash.update(msgpack.packb(self._pending))
+                rows = self._pending
+                if self._hashed_as:
+                    instead = self._hashed_as
+                    rows = [(*row[:5], instead.get(row[0], row[5])) for row in rows]
+                    instead.clear()
+                self._hash.update(msgpack.packb(rows))
                 self._kept.extend(self._pending)
             self._pending.clear()

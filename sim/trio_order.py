@@ -5,9 +5,12 @@ trio sorts each batch of runnable tasks by creation and shuffles it with a priva
 `Random`: its `shuffle` decides what of a batch runs now. trio takes tasks from the end of the list.
 """
 
+# pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
+
 import inspect
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Protocol
 
 import trio
@@ -15,7 +18,7 @@ from trio._core import _run
 
 from .trio_steps import RELIED_ON as STEPS
 
-__all__ = ["Batches", "deterministic_order", "runner", "unsupported"]
+__all__ = ["Batches", "deterministic_order", "run_loop", "runner", "unsupported"]
 
 RELIED_ON = (
     "timeout = runner.clock.deadline_to_sleep_time(deadline)",
@@ -43,33 +46,42 @@ class Batches(Protocol):
         ...
 
 
-def unsupported() -> str | None:
-    """Say what this trio lacks, or None if everything that is relied on is there."""
-    source = inspect.getsource(_run.unrolled_run)
+@cache
+def run_loop() -> str:
+    """Return the source of trio's run loop."""
+    return inspect.getsource(_run.unrolled_run)
+
+
+def unsupported(source: str | None = None) -> str | None:
+    """Say what this trio, or one with the run loop *source*, lacks of what is relied on, if any."""
+    source = run_loop() if source is None else source
     place = 0
     for line in RELIED_ON:
         found = source.find(line, place)
         if found < 0:
-            return f"trio {trio.__version__}: its run loop has no line {line!r} where one is expected"
+            return (
+                f"trio {trio.__version__}: its run loop has no line {line!r} where one is expected"
+            )
         place = found
     return None
 
 
 @contextmanager
-def deterministic_order(batches: Batches) -> Iterator[None]:
+def deterministic_order(batches: Batches) -> Generator[None]:
     """Let *batches* order every batch of the current thread's trio run; restores both names."""
     lack = unsupported()
     if lack is not None:
         raise RuntimeError(f"durasim cannot simulate on this trio: {lack}")
-    before = (_run._ALLOW_DETERMINISTIC_SCHEDULING, _run._r)
-    _run._ALLOW_DETERMINISTIC_SCHEDULING = True
-    _run._r = batches  # type: ignore[assignment]
+    private: Any = _run
+    before = (private._ALLOW_DETERMINISTIC_SCHEDULING, private._r)
+    private._ALLOW_DETERMINISTIC_SCHEDULING, private._r = True, batches
     try:
         yield
     finally:
-        _run._ALLOW_DETERMINISTIC_SCHEDULING, _run._r = before
+        private._ALLOW_DETERMINISTIC_SCHEDULING, private._r = before
 
 
 def runner() -> Any:
     """Return trio's runner of this thread."""
-    return _run.GLOBAL_RUN_CONTEXT.runner
+    context: Any = _run.GLOBAL_RUN_CONTEXT
+    return context.runner

@@ -51,11 +51,12 @@ def may_step(runner: Any, now: float) -> bool:
 
 def step(runner: Any, task: Any) -> None:
     """Let *task*, which is scheduled, take its next step."""
-    context = _run.GLOBAL_RUN_CONTEXT
+    context: Any = _run.GLOBAL_RUN_CONTEXT
     context.task = task
     send, value = task._next_send_fn, task._next_send
     task._next_send_fn = task._next_send = None
     final: Any = None
+    message: Any = None
     try:
         message = task.context.run(send, value)
     except StopIteration as stop:

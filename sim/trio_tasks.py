@@ -4,8 +4,8 @@ A task is either *scheduled* (it will run, and holds what it is resumed with) or
 abort function that takes its waiting back. `interrupt` raises an exception where it stands and
 leaves it in one of these two states, or ended: trio never sees a task it could not make.
 
-The exception is no `GeneratorExit`: Python gives that one to the inner coroutines as `close()`, which
-forbids them to wait in a `finally`.
+The exception is no `GeneratorExit`: Python gives that one to the inner coroutines as `close()`,
+which forbids them to wait in a `finally`.
 """
 
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
@@ -62,6 +62,7 @@ def interrupt(task: Task) -> bool:
     """
     _unpark(task)
     current = _run.GLOBAL_RUN_CONTEXT
+    before = getattr(current, "task", None)
     current.task = task
     trap: Any = None
     try:
@@ -73,7 +74,10 @@ def interrupt(task: Task) -> bool:
         _leave(task)
         return True
     finally:
-        del current.task
+        if before is None:
+            del current.task
+        else:
+            current.task = before
     _park(task, trap)
     return False
 

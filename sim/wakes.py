@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..actors import INCARNATION, ProgramRun
 from .agenda import Event
-from .choices import Option, Site
+from .choices import Option, Site, literal
 from .faults import Subject
 from .kernel import ACTOR, Kernel
 from .trio_order import runner
@@ -65,40 +65,52 @@ class Wakes:
 
     def split(self, batch: list[Any]) -> None:
         """Leave one task of the world in *batch*; others follow in order, or behind all else."""
-        kernel, choose = self._world.kernel, self._world.choices.choose
-        queue: deque[Event] = deque()
-        ours = [task for task in batch if actor_of(task) is not None]
-        if len(ours) < 2:
+        agenda, choose = self._world.kernel.agenda, self._world.choices.choose
+        now, later = self._parted(batch)
+        if len(now) + len(later) < 2:
             return
-        first: Any = None
-        for task in ours:
+        queue: deque[Event] = deque()
+        for task in later:
             if choose(self._site(task)) is not None:
-                kernel.agenda.behind(Wake(kernel, task))
-            elif first is None:
-                first = task
+                agenda.behind(Wake(self._world.kernel, task))
+            elif now:
+                queue.append(Wake(self._world.kernel, task))
             else:
-                queue.append(Wake(kernel, task))
-        others = [task for task in batch if actor_of(task) is None]
-        if first is not None:
-            others.append(first)
+                now.append(task)
         if queue:
-            kernel.agenda.push(queue)
-        batch[:] = others
+            agenda.push(queue)
+        self._leave(batch, now)
 
     def put_behind(self, batch: list[Any]) -> None:
-        """Leave no task of the world in *batch*: each wakes behind all else of this instant."""
-        kernel = self._world.kernel
+        """Leave no task of the world in *batch* that can wait: each wakes behind all else."""
+        now, later = self._parted(batch)
+        for task in later:
+            self._world.kernel.agenda.behind(Wake(self._world.kernel, task))
+        self._leave(batch, now)
+
+    def _parted(self, batch: list[Any]) -> tuple[list[Any], list[Any]]:
+        # A turn that is about to end must have been taken: whom an input gate has let in runs now.
+        ending = self._world.kernel.ending
+        now: list[Any] = []
+        later: list[Any] = []
         for task in batch:
-            if actor_of(task) is not None:
-                kernel.agenda.behind(Wake(kernel, task))
-        batch[:] = [task for task in batch if actor_of(task) is None]
+            if ending and task.context.get(INCARNATION) in ending:
+                now.append(task)
+            elif actor_of(task) is not None:
+                later.append(task)
+        return now, later
+
+    def _leave(self, batch: list[Any], now: list[Any]) -> None:
+        # trio takes tasks from the end of a batch.
+        batch[:] = [task for task in batch if actor_of(task) is None] + now[::-1]
 
     def _site(self, task: Any) -> Site:
         actor = actor_of(task)
         assert actor is not None
         site = self._sites.get(actor)
         if site is None:
-            behind = Option("behind", f"wake {{n}} of {actor} comes after all else of that moment")
+            sentence = f"wake {{n}} of {literal(actor)} comes after all else of that moment"
+            behind = Option("behind", sentence)
             site = self._world.site(actor, Subject("wake", actor), (behind,))
             self._sites[actor] = site
         return site

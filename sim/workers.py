@@ -11,16 +11,21 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
 from .batch import Batch, Runner, Tally
 from .systems import UnknownMutant, find_mutant, reference, resolve
 
-__all__ = ["run_part", "workers"]
+__all__ = ["WorkerDied", "run_part", "workers"]
 
 RUNNERS: list[Runner] = []
 """In a worker process: its runner."""
+
+
+class WorkerDied(RuntimeError):
+    """A worker process is gone, and with it what its runs showed. The text is one line."""
 
 
 def run_part(first: int, runs: int) -> Tally:
@@ -39,6 +44,7 @@ def workers(batch: Batch, jobs: int, *, fork: bool | None = None) -> Generator[P
 
     Raises:
         RuntimeError: they must be spawned, and cannot find the scenario or mutant by name.
+        WorkerDied: one of them was killed, or ended itself. No verdict.
     """
     before = {child.pid for child in multiprocessing.active_children()}
     start, arguments = beginning(batch, is_forking_safe() if fork is None else fork)
@@ -46,11 +52,16 @@ def workers(batch: Batch, jobs: int, *, fork: bool | None = None) -> Generator[P
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context(method), start, arguments)
     try:
         yield pool
-    except BaseException:
+    except BaseException as error:
         # A part may take long, and nobody waits for its answer any more.
         for child in multiprocessing.active_children():
             if child.pid not in before:
                 child.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise WorkerDied(
+                "a worker process died: killed from outside, out of memory, or ended by the code "
+                "of the scenario; there is no verdict, and one job shows which"
+            ) from error
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context, copy_context
+from math import inf
 from typing import Any
 
 import attrs
@@ -37,9 +38,6 @@ from .waits import wait_graph
 from .wakes import Wakes, outside_steps
 
 __all__ = ["Failure", "World"]
-
-SETTLE_US = 3_600_000_000
-"""Virtual microseconds after the end of the scenario in which a world has to come to rest."""
 
 
 @attrs.frozen
@@ -100,6 +98,8 @@ class World:
         self._reaper = Reaper(self._is_ours, self._is_dead)
         self._context = Context()
         self._steps = (0, 0)
+        self._ends_s = inf
+        self._settle_s = inf
         self._nursery: trio.Nursery | None = None
         self._quiet = trio.Event()
 
@@ -260,11 +260,29 @@ class World:
         """Many events have happened since the last time: end the world if they lead nowhere."""
         steps = outside_steps()
         if self.kernel.settling:
-            self._quiet.set()
+            self._look_at_rest()
         elif steps == self._steps:
             self.fail("no deadlock", f"{wait_graph(self)}; timers go on, and help nobody")
             self._quiet.set()
+        elif self.now_s > self._ends_s:
+            self.fail(
+                "no livelock",
+                f"the story goes on and on: after {self.kernel.events:,} events and "
+                f"{self.now_s:.0f} s of virtual time, {self._ends_s:g} s allowed, it has not ended",
+            )
+            self._quiet.set()
         self._steps = steps
+
+    def _look_at_rest(self) -> None:
+        still = self.kernel.stands_still() if self._settle_s else False
+        if still:
+            self.fail(
+                "no livelock",
+                f"the story has ended, and at {self.now_s:g} s something goes on and on without "
+                "any time passing, such as an alarm that sets itself to now: it never settles",
+            )
+        if still is not None:
+            self._quiet.set()
 
     def quiet(self) -> None:
         """Nothing is scheduled any more."""
@@ -283,7 +301,7 @@ class World:
 
     def failed(self, error: BaseException) -> None:
         """Something in the kernel raised."""
-        if self.error is None:
+        if self.error is None or not is_unwinding(error):
             self.error = error
         self._close()
         self._quiet.set()
@@ -304,8 +322,18 @@ class World:
 
     # ---- its life, run by `run.py`
 
-    async def live(self, main: Callable[[], Awaitable[None]], settle: Callable[[], None]) -> None:
+    async def live(
+        self,
+        main: Callable[[], Awaitable[None]],
+        settle: Callable[[], None],
+        settle_s: float,
+        ends_s: float = inf,
+    ) -> None:
         """Run *main* as the scenario until nothing is left to happen, then *settle*, then end.
+
+        What still goes on *settle_s* virtual seconds after *main* has ended is left; what goes on
+        at one instant until then is a failure, unless *settle_s* is 0. A *main* that
+        goes on for more than *ends_s* of them is a failure, once there were very many events.
 
         Raises:
             BaseExceptionGroup: something in the world raised what no world may. It has ended.
@@ -320,8 +348,10 @@ class World:
                 self.fail("scenario", describe(error))
             if not self.is_over:
                 self.end_faults()
-                self.kernel.settle(SETTLE_US)
+                self.kernel.settle(int(settle_s * 1_000_000))
 
+        self._ends_s = ends_s
+        self._settle_s = settle_s
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery

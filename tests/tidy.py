@@ -46,6 +46,7 @@ ALLOWED_IN_SIM = {
     "pytest_plugin.py": "os pathlib",
     "replay.py": "os pathlib platform",
     "run.py": "time",
+    "second_process.py": "os subprocess",
     "sqldata.py": "sqlite3",
     "strategies.py": "random",
     "systems.py": "os pathlib",

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 import trio
+import trio.lowlevel
+
 from durasim.actors import DurableObject, ObjectReset, OutcomeUnknown
 from durasim.sim import LoseReply, LoseRequest, World
 from durasim.wire import UnsendableValue
@@ -121,7 +123,7 @@ def test_only_public_coroutine_methods_can_be_called() -> None:
             with pytest.raises(AttributeError, match="no method"):
                 getattr(echo, name)
         assert repr(echo) == "<stub of Echo/e>"
-        await trio.sleep(0)
+        await trio.lowlevel.checkpoint()
 
     assert tell(story).ok
 

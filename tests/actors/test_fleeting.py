@@ -1,6 +1,7 @@
 """Objects that keep nothing: everything is gone with the incarnation."""
 
 import pytest
+
 from durasim.actors import AlarmInfo, Commit, DurableObject, ObjectReset
 from durasim.actors.fleeting import FleetingStore
 from durasim.sim import World

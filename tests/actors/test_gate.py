@@ -1,6 +1,7 @@
 """The input gate by itself: who enters, in which order, and when."""
 
 import pytest
+
 from durasim.actors import SECTIONS_DEPTH_MAX, InputGate, Section
 
 
@@ -179,6 +180,18 @@ def test_a_nested_section_holds_the_outer_one_too() -> None:
         door.gate.turn_ended()
 
     assert door.entered == ["outer", "inner", "told", "of-outer"]
+
+
+def test_a_section_of_an_outer_scope_waits_for_the_one_that_is_open() -> None:
+    """One begun inside of that goes before it."""
+    door = Door()
+    first = door.begin("first")
+    door.begin("second")
+    door.gate.turn_ended()
+    door.begin("inner", first)
+    door.gate.turn_ended()
+
+    assert door.entered == ["first", "inner"]
 
 
 def test_what_a_finished_section_left_behind_belongs_to_the_scope_around_it() -> None:

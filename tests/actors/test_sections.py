@@ -6,7 +6,8 @@ import trio
 from durasim.actors import DurableObject, ObjectReset, OutcomeUnknown
 from durasim.sim import World
 
-from .stage import tell
+from .slow import Slow, together
+from .stage import kinds, tell
 
 
 class Sectioned(DurableObject):
@@ -103,6 +104,10 @@ class Sectioned(DurableObject):
 
         return await self.storage.transaction(work)
 
+    async def empty_synchronous(self) -> str:
+        """The same, in one that cannot wait."""
+        return self.storage.transaction_sync(lambda: "empty")
+
     async def read(self) -> object:
         """What is stored."""
         return await self.storage.get("k")
@@ -187,7 +192,48 @@ def test_a_transaction_without_writes_holds_no_reply() -> None:
         stub = world.client("a").get(Sectioned, "s", deadline_s=5)
         try:
             assert await stub.empty_transaction() == "empty"
+            assert await stub.empty_synchronous() == "empty"
         except OutcomeUnknown as lost:
             raise AssertionError("the reply was held for ever") from lost
 
     tell(story)
+
+
+def test_a_critical_section_keeps_other_requests_out() -> None:
+    """IG-6."""
+
+    async def story(world: World) -> None:
+        slow = world.client("a").get(Slow, "s")
+        await together(slow.blocked("one"), slow.work("two"))
+        assert await slow.log() == ["one begins", "one ends", "two begins", "two ends"]
+
+    assert tell(story).ok
+
+
+def test_a_section_that_raises_resets_the_object_and_cannot_be_caught_inside() -> None:
+    """IG-7: everybody in flight gets it; a stub that was in use stays broken, a new one works."""
+
+    async def story(world: World) -> None:
+        client = world.client("a")
+        slow = client.get(Slow, "s")
+        waiting, failing = slow.work("one"), slow.fails_blocked()
+        results = await together(waiting, failing, slow.log())
+        assert [type(result) for result in results] == [ObjectReset] * 3
+        assert isinstance(results[0].error, ValueError)
+        with pytest.raises(ObjectReset, match="on purpose"):
+            await slow.log()
+        assert await client.get(Slow, "s").log() == ["one begins"]
+
+    assert kinds(tell(story), "reset") == ["reset"]
+
+
+def test_a_section_may_take_thirty_seconds() -> None:
+    """IG-9."""
+
+    async def story(world: World) -> None:
+        slow = world.client("a").get(Slow, "s", deadline_s=100)
+        with pytest.raises(ObjectReset, match="waited for too long"):
+            await slow.blocks_for_ever()
+        assert world.now_s == 30
+
+    assert tell(story).ok

@@ -1,8 +1,10 @@
 """Workers: the table of routes, one life for each request."""
 
+import contextlib
 from typing import Any
 
 import pytest
+
 from durasim.actors import (
     DurableObject,
     OutcomeUnknown,
@@ -14,6 +16,7 @@ from durasim.actors import (
 )
 from durasim.sim import Crash, World
 
+from ..hosts.stage import Stage, settled
 from .stage import tell
 
 
@@ -142,3 +145,44 @@ def test_a_worker_may_have_a_stored_name_and_nobody_is_let_in_by_default() -> No
 
     assert Named.stored_name == "front"
     assert Named().allows("any", WebRequest("GET", "/")) == 401
+
+
+class Swallowing(Worker):
+    """Goes on after its end."""
+
+    routes = (Route("GET", "/", "wait"),)
+
+    async def wait(self, request: WebRequest) -> str:
+        """Wait in vain."""
+        del request
+        with contextlib.suppress(BaseException):
+            await self.sleep(60)
+        return "too late"
+
+
+async def test_a_dead_worker_that_goes_on_answers_nobody() -> None:
+    """Dying again changes nothing."""
+    stage = Stage(Swallowing)
+    async with stage.open():
+        answer = await stage.ask("Swallowing/", "fetch", WebRequest("GET", "/"))
+        (run,) = stage.host._runs.values()  # pyright: ignore[reportPrivateUsage]
+        run.crash("a power cut")
+        run.crash("another one")
+        await settled()
+        assert (answer.reply, answer.reason) == (None, "a power cut")
+        assert stage.host.is_idle()
+
+
+def test_an_object_may_ask_a_worker() -> None:
+    """By a stub of its own, whose class its host learns of."""
+
+    class Asking(DurableObject):
+        async def ask(self) -> Any:
+            """Ask for the teapot."""
+            response = await self.objects.worker(Front).fetch(WebRequest("GET", "/teapot"))
+            return response.status
+
+    async def story(world: World) -> None:
+        assert await world.client("a").get(Asking, "x").ask() == 418
+
+    assert tell(story).ok

@@ -1,5 +1,6 @@
 """Each port of each arm, as a fixture."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from durasim.actors import Clock, Entropy, Store
 
 from .arms import CLOCKS, ENTROPIES, LINES, STORES, Arm, Line
+from .databases import DATABASES, Tell
 from .places import PLACES, Embedded, Simulated
 
 
@@ -38,3 +40,9 @@ def lines(request: pytest.FixtureRequest, tmp_path: Path) -> Arm[Line]:
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> Embedded | Simulated:
     """A place for whole objects."""
     return PLACES[request.param](tmp_path)
+
+
+@pytest.fixture(params=sorted(DATABASES))
+def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Tell:
+    """Tells a story to somebody at the shared database."""
+    return partial(DATABASES[request.param], tmp_path)

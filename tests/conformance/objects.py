@@ -74,7 +74,7 @@ class Diary(DurableObject):
         """Leave work over that stores and then fails."""
 
         async def work() -> None:
-            await self.sleep(0.02)
+            await self.sleep(0.3)
             await self.storage.put("left", 1)
             await self.storage.sync()
             raise ValueError("nobody hears this")
@@ -152,7 +152,7 @@ class Serial(Diary):
             await self.objects.get(Serial, self.address.name).keep("left")
 
         self.wait_until(work)
-        await self.sleep(0.02)
+        await self.sleep(0.2)
 
 
 class Front(Diary):

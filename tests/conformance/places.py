@@ -26,7 +26,7 @@ class Place(Protocol):
         """Return a stub of a worker."""
         ...
 
-    def stored(self, cls: type[DurableObject], name: str) -> dict[str, Any]:
+    def stored(self, cls: type[DurableObject], name: str, /) -> dict[str, Any]:
         """Return what is durable of an object."""
         ...
 

@@ -7,6 +7,7 @@ import trio
 
 from durasim.actors import ObjectReset, WebRequest
 
+from ..hosts.waiting import until, until_told
 from .objects import Bell, Diary, Door, Serial
 from .places import Embedded, Place, Simulated
 
@@ -22,6 +23,11 @@ async def ended(*calls: Any) -> list[Any]:
         except Exception as error:
             results.append(error)
     return results
+
+
+async def has_tried(bell: Bell, tries: list[int]) -> bool:
+    """Whether the alarm of *bell* was tried with these counts."""
+    return await bell.tries() == tries
 
 
 @pytest.mark.parametrize("cls", [Diary, Serial])
@@ -141,8 +147,8 @@ def test_an_evicted_object_comes_back_with_its_storage(where: Where) -> None:
         stub = place.get(Diary, "d")
         await stub.keep("kept")
         await stub.note("gone")
-        busy = stub.work("busy")
-        await trio.sleep(0.005)
+        busy = stub.work("busy", 0.5)
+        await stub.note("after it")
         assert not place.evict(Diary, "d")
         await busy
         assert place.evict(Diary, "d")
@@ -161,8 +167,7 @@ def test_left_over_work_goes_on_and_may_fail(where: Where) -> None:
         await stub.leave()
         assert place.stored(Diary, "d") == {}
         assert not place.evict(Diary, "d")
-        await trio.sleep(0.2)
-        assert place.stored(Diary, "d") == {"left": 1}
+        await until(lambda: place.stored(Diary, "d") == {"left": 1})
         assert await stub.note("still here") == ["still here"]
 
     where.tell(story)
@@ -186,10 +191,9 @@ def test_an_alarm_rings_and_is_gone(where: Where) -> None:
 
     async def story(place: Place) -> None:
         bell = place.get(Bell, "b")
-        await bell.set(0.02)
+        await bell.set(0.3)
         assert await bell.alarm_time()
-        await trio.sleep(0.2)
-        assert await bell.tries() == [0]
+        await until_told(lambda: has_tried(bell, [0]))
         assert not await bell.alarm_time()
 
     where.tell(story)
@@ -201,11 +205,11 @@ def test_an_alarm_that_fails_is_tried_again(where: Where) -> None:
     async def story(place: Place) -> None:
         bell = place.get(Bell, "b")
         await bell.set(0.0, failures=1)
-        await trio.sleep(1.9)
-        assert await bell.tries() == [0]
+        began = trio.current_time()
+        await until_told(lambda: has_tried(bell, [0]))
         assert await bell.alarm_time()
-        await trio.sleep(1.1)
-        assert await bell.tries() == [0, 1]
+        await until_told(lambda: has_tried(bell, [0, 1]))
+        assert trio.current_time() - began >= 2
         assert not await bell.alarm_time()
 
     where.tell(story)
@@ -221,13 +225,13 @@ def test_an_alarm_may_be_taken_back(where: Where) -> None:
 
     async def story(place: Place) -> None:
         bell = place.get(Taking, "b")
-        await bell.set(0.02)
+        await bell.set(0.5)
         await bell.set(60)
-        await trio.sleep(0.1)
+        await trio.sleep(0.6)
         assert await bell.tries() == []
-        await bell.set(0.02)
+        await bell.set(0.5)
         await bell.take_back()
-        await trio.sleep(0.1)
+        await trio.sleep(0.6)
         assert await bell.tries() == []
 
     where.tell(story)

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,41 @@ def test_the_lock_of_another_process_is_respected_until_it_is_killed(tmp_path: P
         holder.wait()
 
     FileLock(path).release()
+
+
+FORK = """
+import os, sys, time
+from pathlib import Path
+from durasim.hosts.filelock import FileLock, is_held
+path = Path(sys.argv[1])
+lock = FileLock(path)
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+print(child, is_held(path), flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
+    """Its parent holds it alone: when that is killed the file can be had again."""
+    path = tmp_path / "objects.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", FORK, str(path)], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        child, held = holder.stdout.readline().split()
+        try:
+            time.sleep(0.2)
+            assert held == "True"
+            assert is_held(path)
+            holder.kill()
+            holder.wait()
+            os.kill(int(child), 0)
+            FileLock(path).release()
+        finally:
+            holder.kill()
+            os.kill(int(child), signal.SIGKILL)
 
 
 def test_a_file_without_a_lock_file_is_held_by_nobody(tmp_path: Path) -> None:

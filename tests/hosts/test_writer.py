@@ -71,6 +71,11 @@ class Bench:
         await trio.to_thread.run_sync(self.writer.stop)
         await trio.testing.wait_all_tasks_blocked(0.001)
 
+    async def settled(self) -> None:
+        """Wait until all that is queued has ended."""
+        await trio.to_thread.run_sync(self.writer.catch_up)
+        await trio.testing.wait_all_tasks_blocked(0.001)
+
     def outcomes(self) -> list[tuple[str, str, type[Exception] | None]]:
         """Name, key and kind of error of each commit, in the order reported."""
         return [

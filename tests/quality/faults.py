@@ -83,10 +83,12 @@ class Seat(DurableObject):
 
     async def holder(self) -> str | None:
         """Return who holds it."""
-        return await self.storage.get("who", None)
+        who: str | None = await self.storage.get("who", None)
+        return who
 
     async def alarm(self, info: AlarmInfo) -> None:
         """Free it, whoever holds it now."""
+        del info
         if self.careful and self.now() < await self.storage.get("until"):
             return
         self.storage.delete("who")
@@ -102,7 +104,9 @@ async def holds(world: World, seat: type[Seat]) -> None:
     """Bob holds the seat as soon as Ann's time is over, and has it for his ten seconds."""
     await world.client("ann").get(seat, "1a").hold("ann")
     bob = world.client("bob").get(seat, "1a")
-    while not await bob.hold("bob"):
+    while True:
+        if await bob.hold("bob"):
+            break
         await trio.sleep(0.5)
     held_at = trio.current_time()
     while trio.current_time() < held_at + 9:

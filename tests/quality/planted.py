@@ -34,9 +34,9 @@ class Bug:
 BUGS = (
     Bug(orders.lost_update, orders.lost_update_repaired, 6, 1, "behind"),
     Bug(orders.write_skew, orders.write_skew_repaired, 6, 1, "behind"),
-    Bug(orders.aba, orders.aba_repaired, 25, 1, "behind"),
-    Bug(orders.starvation, orders.starvation_repaired, 40, 1, "behind"),
-    Bug(orders.three_preemptions, orders.three_preemptions_repaired, 500, 3, "behind"),
+    Bug(orders.aba, orders.aba_repaired, 40, 1, "behind"),
+    Bug(orders.starvation, orders.starvation_repaired, 80, 1, "behind"),
+    Bug(orders.three_preemptions, orders.three_preemptions_repaired, 400, 3, "behind"),
     Bug(faults.lost_reply, faults.lost_reply_repaired, 12, 1, "lost"),
     Bug(faults.stale_alarm, faults.stale_alarm_repaired, 12, 1, "twice"),
     Bug(faults.crash_between_commits, faults.crash_between_commits_repaired, 12, 1, "crash after"),

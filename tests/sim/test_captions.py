@@ -1,6 +1,6 @@
 """What bytes of a trace say."""
 
-from durasim.sim.captions import call_text, commit_text, reply_text
+from durasim.sim.captions import call_text, commit_text, deadline_of, reply_text
 from durasim.sim.machine import EPOCH_US
 from durasim.wire import Envelope, Reply, encode, encode_envelope, encode_reply, record_of
 
@@ -23,6 +23,12 @@ def test_a_call_is_written_with_its_arguments() -> None:
 def test_damaged_calls_keep_their_method() -> None:
     """Bytes that are no envelope are no reason to draw nothing."""
     assert call_text("add", call()[:-1]) == "add(?)"
+
+
+def test_a_deadline_is_virtual_time() -> None:
+    """The envelope has it by the wall clock."""
+    assert deadline_of(call()) == 1 - EPOCH_US
+    assert deadline_of(b"") is None
 
 
 def test_a_reply_is_its_value_or_its_error() -> None:

@@ -46,7 +46,8 @@ time  client-0                             Counter/c
       │                                    ┃ ● total: 1 → 2
       │  ✗────────── reply lost ───────────│
 10 s  │                                    ┆ ● is evicted
-30 s  ── ✗ scenario: OutcomeUnknown: Counter/c: no reply within 30 s ───────────""".splitlines()
+30 s  │ ✗ no reply within 30 s             ┆
+      ── ✗ scenario: OutcomeUnknown: Counter/c: no reply within 30 s (drawn.py:…""".splitlines()
     )
 
 

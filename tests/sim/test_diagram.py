@@ -2,7 +2,15 @@
 
 import trio
 
-from durasim.sim import World, scenario
+from durasim.actors import (
+    DatabaseFailed,
+    DurableObject,
+    Program,
+    Route,
+    WebRequest,
+    Worker,
+)
+from durasim.sim import Deviation, KillProgram, LoseQuery, LoseQueryReply, World, scenario
 from durasim.sim.diagram import Step, diagram_of
 
 from .drawn import FAULTS, Counter, clicks, drawn, ran
@@ -74,6 +82,34 @@ def test_losses_stand_where_they_happened() -> None:
     assert lines[-1].startswith("!world: ✗ scenario: OutcomeUnknown")
 
 
+def test_a_deadline_that_passes_is_told_while_clocks_are_right() -> None:
+    """Deadlines are those of the callers' clocks; the chart does not guess when one is wrong."""
+    lost = ("reply 1 of Counter/c.increment to client-0", "lost")
+    diagram = drawn(clicks, [lost], clients=1, each=1)
+    (step,) = [step for step in diagram.steps if "no reply" in step.text and step.source]
+    assert (step.source, step.text, step.time_us) == (
+        "client-0",
+        "no reply within 30 s",
+        30_000_000,
+    )
+
+    result = ran(clicks, [lost], clients=1, each=1)
+    jumped = Deviation("request 9 of x by y", "clock +60 s", "the host's clock jumps")
+    blind = diagram_of(result.rows, [*result.deviations, jumped], result.failures)
+    assert len(blind.steps) == len(diagram.steps) - 1
+
+
+def test_an_answer_in_time_meets_its_deadline() -> None:
+    """Nothing is said of a deadline that passes later."""
+
+    @scenario()
+    async def story(world: World) -> None:
+        await world.client("alice").get(Counter, "c").increment()
+        await trio.sleep(100)
+
+    assert not any("no reply" in line for line in told(drawn(story).steps))
+
+
 def test_a_crash_kills_what_ran_and_the_end_of_the_world_does_not() -> None:
     """The machine, its objects and the broken connection are told; the clean end is not."""
     crash = ("commit 1 of Counter/c in increment", "crash after")
@@ -132,3 +168,96 @@ def test_a_trace_without_its_beginning_is_drawn_and_says_so() -> None:
             None,
             "",
         } <= set(diagram.participants)
+
+
+class Claims(DurableObject):
+    """Claims keys in the shared database."""
+
+    async def claim(self, key: str) -> int:
+        """Insert *key*; returns how many rows that changed."""
+        try:
+            return (await self.database.execute("INSERT INTO claims VALUES (?)", key)).changes
+        except DatabaseFailed:
+            return -1
+
+
+@scenario(faults=(LoseQuery(), LoseQueryReply()))
+async def claiming(world: World) -> None:
+    """Claim one key twice."""
+    world.database.prepare("CREATE TABLE claims (key TEXT PRIMARY KEY)")
+    for _ in range(2):
+        await world.client("alice").get(Claims, "a").claim("k")
+
+
+def test_queries_have_a_lane_of_their_own() -> None:
+    """What ran, what it changed, and the error that came back."""
+    diagram = drawn(claiming)
+
+    assert diagram.participants == ("alice", "Claims/a", "database")
+    assert told(diagram.steps) == [
+        "alice whole Claims/a: claim('k')",
+        "Claims/a whole database: INSERT claims",
+        "database: 1 row changed",
+        "database whole Claims/a: rows",
+        "Claims/a whole alice: 1",
+        "alice whole Claims/a: claim('k')",
+        "Claims/a whole database: INSERT claims",
+        "!database whole Claims/a: DatabaseFailed",
+        "Claims/a whole alice: -1",
+    ]
+
+
+def test_a_lost_query_and_a_lost_answer_look_alike_to_the_asker() -> None:
+    """The chart knows which it was: one never arrives, the other changes a row."""
+    lost = told(drawn(claiming, [("query 1 of INSERT claims by Claims/a", "lost")]).steps)
+    assert lost[1:3] == [
+        "!Claims/a sent database: INSERT claims [lost]",
+        "!Claims/a: no answer: DatabaseFailed",
+    ]
+
+    answer = told(drawn(claiming, [("query 1 of INSERT claims by Claims/a", "answer lost")]).steps)
+    assert answer[1:4] == [
+        "!Claims/a whole database: INSERT claims [answer lost]",
+        "database: 1 row changed",
+        "!Claims/a: no answer: DatabaseFailed",
+    ]
+
+
+class Door(Worker):
+    """Lets everybody in."""
+
+    routes = (Route("GET", "/", "enter"),)
+
+    async def enter(self, request: WebRequest) -> str:
+        """Ask the counter."""
+        del request
+        return str(await self.objects.get(Counter, "c").increment())
+
+
+class Visitor(Program):
+    """Comes once."""
+
+    async def run(self) -> None:
+        """Knock."""
+        await self.objects.worker(Door).fetch(WebRequest("GET", "/"))
+
+
+@scenario(faults=(KillProgram(),))
+async def visiting(world: World) -> None:
+    """A program calls a worker that calls an object."""
+    run = world.start(Visitor(), "visitor")
+    await run.ended()
+
+
+def test_programs_and_workers_are_participants() -> None:
+    """A program that ends says so; a worker that has answered is just gone."""
+    diagram = drawn(visiting)
+
+    assert diagram.participants == ("visitor", "Door", "Counter/c")
+    lines = told(diagram.steps)
+    assert lines[-1] == "visitor: ends"
+    assert any(line.startswith("Door whole visitor: WebResponse(") for line in lines)
+    assert diagram.steps[-1].alive == {"Counter/c"}
+
+    killed = told(drawn(visiting, [("program 1 of visitor", "killed")]).steps)
+    assert "!visitor: is killed" in killed
