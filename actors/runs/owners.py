@@ -4,15 +4,20 @@ A run is reserved under the token of the attempt that starts it, then settled or
 same token; whoever has another token changes nothing.
 """
 
+from datetime import timedelta
 from typing import Any, Final
 
-from ..object import DurableObject
+from ..object import AlarmInfo, DurableObject
+from ..storage import microseconds
 from .run_errors import RunOwnerError
 
 __all__ = ["REGISTRY", "RunOwners"]
 
 REGISTRY: Final = "owners"
 """The name of the one registry."""
+
+OVER: Final = "over/"
+KEPT: Final = timedelta(minutes=10)
 
 
 class RunOwners(DurableObject):
@@ -21,6 +26,9 @@ class RunOwners(DurableObject):
     Stored keys:
         run/NAME: `kind` and `id` of the owner, the `token` of the attempt that reserved it, and
             whether it `is_settled`.
+        over/TOKEN: when an attempt was released, milliseconds since 1970. A reservation of it that
+            comes late, or once more, would stay for ever: nobody would release it. Kept for ten
+            minutes, far longer than any message is on its way.
     """
 
     delivery = "serial"
@@ -29,8 +37,11 @@ class RunOwners(DurableObject):
         """Reserve *run* for an owner; again by the same attempt is once.
 
         Raises:
-            RunOwnerError: it is somebody else's, or of another attempt. Nothing changed.
+            RunOwnerError: it is somebody else's, or of another attempt; or this attempt was
+                released before. Nothing changed.
         """
+        if self.storage.kv.get(OVER + token) is not None:
+            raise RunOwnerError(f"the attempt to start run {run} is over")
         found: dict[str, Any] | None = self.storage.kv.get(key_of(run))
         if found is not None and found["token"] != token:
             raise RunOwnerError(f"run {run} has an owner already")
@@ -49,10 +60,28 @@ class RunOwners(DurableObject):
     async def release(self, run: str, token: str) -> bool:
         """Forget what an attempt has reserved and nothing came of; returns whether it was there."""
         found: dict[str, Any] | None = self.storage.kv.get(key_of(run))
-        if found is None or found["token"] != token or found["is_settled"]:
+        is_ours = found is not None and found["token"] == token
+        if is_ours and found is not None and found["is_settled"]:
             return False
-        self.storage.kv.delete(key_of(run))
-        return True
+        self.storage.kv.put(OVER + token, self._now_ms())
+        if await self.storage.get_alarm() is None:
+            self.storage.set_alarm(KEPT)
+        if is_ours:
+            self.storage.kv.delete(key_of(run))
+        return is_ours
+
+    def _now_ms(self) -> int:
+        return microseconds(self.now()) // 1000
+
+    async def alarm(self, info: AlarmInfo) -> None:
+        """Forget the attempts that have been over for long."""
+        del info
+        before = self._now_ms() - KEPT // timedelta(milliseconds=1)
+        over = self.storage.kv.list(prefix=OVER)
+        old = [token for token, at in over.items() if at <= before]
+        self.storage.kv.delete_many(old)
+        if len(old) < len(over):
+            self.storage.set_alarm(KEPT)
 
     async def owner(self, run: str) -> dict[str, str] | None:
         """Return kind and id of the owner of *run*."""

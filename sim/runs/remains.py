@@ -63,11 +63,12 @@ class RefusedRunsLeaveNothing(Watching[set[str]]):
         super().holds(state, world)
         begun = {f":{run_id}" for run_id in state.own}
         for address in sorted(world.disk.objects, key=str):
-            if address.kind == "RunObject":
+            if address.kind in ("RunObject", "ThreadObject"):
                 left = [name for name in world.disk.decoded(address) if "recovery" in name]
                 assert not left, f"{short(address.name)} still has a journal"
             if address.kind == "RunOwners":
-                for name in world.disk.decoded(address):
+                kept = world.disk.decoded(address)
+                for name in (key for key in kept if key.startswith("run/")):
                     is_ours = any(name.endswith(each) for each in begun)
                     assert is_ours, f"{short(name)} still has an owner, and it never began"
         return True

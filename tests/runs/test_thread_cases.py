@@ -276,7 +276,7 @@ def test_case_47_the_alarm_makes_up_for_it_too() -> None:
             assert "thread-alarm-failed" in stage.log.kinds
         await trio.sleep(61)
         assert world.stored(ThreadObject, "t1") == {}
-        assert world.stored(RunOwners, REGISTRY) == {}
+        assert not [key for key in world.stored(RunOwners, REGISTRY) if key.startswith("run/")]
 
     play(story)
 
