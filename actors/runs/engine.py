@@ -27,6 +27,7 @@ from .snapshots import Binding, Snapshot, Snapshots
 __all__ = ["Effects", "Engine", "Step", "StepContext", "Workflow"]
 
 Step = Callable[["StepContext"], Awaitable[Any]]
+"""One step of a workflow: it is given its run and returns JSON, parks the run, or fails it."""
 
 
 class Effects(Protocol):
