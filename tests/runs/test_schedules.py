@@ -1,23 +1,20 @@
-"""Schedules over HTTP, and the values that they are."""
-
-from typing import Any
+"""Schedules and fires: values, and rows that are changed by compare-and-set."""
 
 import pytest
+
 from durasim.actors.runs.reservations import Owner
-from durasim.actors.runs.schedules import Schedule
-from durasim.sim import World
+from durasim.actors.runs.schedules import Fire, Schedule, Schedules
 
-from .stage import Stage, play, told
+from .local import START_MS, Clock, LocalDatabase
 
+ANN = Owner("human", "ann")
 MINUTE = 60_000
 
 
-async def made(stage: Stage, **more: Any) -> str:
-    """Make a schedule; returns its name."""
-    body = {"workflowId": "order", "everyMs": MINUTE, "input": {"n": 1}, **more}
-    status, answer = told(await stage.send("POST", "/schedules", body))
-    assert status == 200, answer
-    return str(answer["id"])
+@pytest.fixture
+def schedules(database: LocalDatabase, clock: Clock) -> Schedules:
+    """Return no schedules yet."""
+    return Schedules(database, clock)
 
 
 @pytest.mark.parametrize(
@@ -30,90 +27,67 @@ def test_the_next_fire_is_on_the_grid_and_later_than_now(now: int, following: in
     assert schedule.after(now) == following
 
 
-def test_a_schedule_is_made_changed_paused_resumed_and_deleted() -> None:
-    """It is its maker's."""
-
-    async def story(world: World) -> None:
-        stage = await Stage(world, "objects", "router").open()
-        name = await made(stage)
-        path = f"/schedules/{name}"
-        status, shown = told(await stage.send("GET", path))
-        assert (status, shown["state"], shown["input"]) == (200, "active", {"n": 1})
-        status, changed = told(await stage.send("PATCH", path, {"everyMs": 2 * MINUTE}))
-        assert (status, changed["everyMs"], changed["input"]) == (200, 2 * MINUTE, {"n": 1})
-        for _ in range(2):
-            status, paused = told(await stage.send("POST", f"{path}/pause"))
-            assert (status, paused["state"]) == (200, "paused")
-        status, resumed = told(await stage.send("POST", f"{path}/resume"))
-        assert (status, resumed["state"]) == (200, "active")
-        assert resumed["nextFireAt"] > shown["nextFireAt"]
-        assert [
-            each["id"] for each in told(await stage.send("GET", "/schedules"))[1]["schedules"]
-        ] == [name]
-        assert told(await stage.send("DELETE", path)) == (200, {"deleted": True})
-        assert (await stage.send("GET", path)).status == 404
-
-    play(story)
+async def test_reading_makes_no_table(schedules: Schedules, database: LocalDatabase) -> None:
+    """A deployment without schedules owes nothing (case 54)."""
+    assert await schedules.due(10) == []
+    assert await schedules.unsettled(10) == []
+    assert await schedules.get("s") is None
+    assert not await schedules.pause("s")
+    assert database.tables() == []
 
 
-def test_a_schedule_is_hidden_from_others() -> None:
-    """As if it were not there."""
+async def test_a_fire_is_claimed_once_and_moves_the_schedule(
+    schedules: Schedules, clock: Clock
+) -> None:
+    """Both or neither: whoever comes second has none, and a paused schedule has none to give."""
+    made = await schedules.create("s", ANN, "order", {"n": 1}, MINUTE, START_MS)
+    assert await schedules.due(10) == [made]
 
-    async def story(world: World) -> None:
-        stage = await Stage(world, "objects", "router").open()
-        name = await made(stage)
-        for method, verb in (
-            ("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"),
-        ):  # fmt: skip
-            answer = await stage.send(method, f"/schedules/{name}{verb}", {}, who="bob")
-            assert answer.status == 404
-        assert told(await stage.send("GET", "/schedules", who="bob")) == (200, {"schedules": []})
-        assert (await stage.send("POST", "/schedules", {}, who="eve")).status == 403
+    claimed = await schedules.claim(made, "run-1")
+    assert claimed == Fire("s", START_MS, "run-1", ANN, "order", {"n": 1}, "claimed")
+    assert await schedules.claim(made, "run-2") is None
+    assert await schedules.due(10) == []
+    assert await schedules.unsettled(10) == [claimed]
 
-    play(story)
-
-
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        ({"workflowId": 5}, 400),
-        ({"workflowId": "nothing"}, 404),
-        ({"everyMs": 999}, 400),
-        ({"everyMs": "often"}, 400),
-        ({"everyMs": True}, 400),
-        ({"firstAt": 1 << 60}, 400),
-        ({"firstAt": 0}, 400),
-    ],
-)
-def test_a_schedule_that_makes_no_sense_is_not_made(change: dict[str, Any], status: int) -> None:
-    """The message names the field."""
-
-    async def story(world: World) -> None:
-        stage = await Stage(world, "objects", "router").open()
-        body = {"workflowId": "order", "everyMs": MINUTE, **change}
-        assert (await stage.send("POST", "/schedules", body)).status == status
-        assert told(await stage.send("GET", "/schedules")) == (200, {"schedules": []})
-
-    play(story)
+    clock.now += MINUTE
+    (again,) = await schedules.due(10)
+    assert again.next_fire_at == START_MS + MINUTE
+    assert await schedules.pause("s")
+    assert await schedules.claim(again, "run-3") is None
 
 
-@pytest.mark.parametrize("state", ["draining", "migration-locked", "proof-only"])
-def test_a_shut_fence_refuses_authoring_and_nothing_else(state: str) -> None:
-    """503 for making, changing and resuming; looking, pausing and deleting stay open."""
+async def test_what_became_of_a_fire_is_said_once(schedules: Schedules) -> None:
+    """A deferred one may still start; one that has started stays so."""
+    made = await schedules.create("s", ANN, "order", None, MINUTE, START_MS)
+    claimed = await schedules.claim(made, "run-1")
+    assert claimed is not None
+    await schedules.mark(claimed, "deferred", "nobody answers")
+    (deferred,) = await schedules.unsettled(10)
+    assert (deferred.state, deferred.reason) == ("deferred", "nobody answers")
+    await schedules.mark(claimed, "started")
+    await schedules.mark(claimed, "failed", "too late")
+    assert await schedules.unsettled(10) == []
 
-    async def story(world: World) -> None:
-        stage = await Stage(world, "objects", "router").open()
-        name = await made(stage)
-        path = f"/schedules/{name}"
-        stage.put_fence(state)
-        for method, where in (("POST", "/schedules"), ("PATCH", path), ("POST", f"{path}/resume")):
-            status, body = told(
-                await stage.send(method, where, {"workflowId": "order", "everyMs": MINUTE})
-            )
-            assert (status, body["reason"]) == (
-                503, {"code": "EXECUTION_FENCED", "state": state},
-            )  # fmt: skip
-        for method, where in (("GET", path), ("POST", f"{path}/pause"), ("DELETE", path)):
-            assert (await stage.send(method, where)).status == 200
 
-    play(story)
+async def test_a_fire_outlives_its_schedule(schedules: Schedules) -> None:
+    """It carries everything that its run needs."""
+    made = await schedules.create("s", ANN, "order", "given", MINUTE, START_MS)
+    claimed = await schedules.claim(made, "run-1")
+    assert await schedules.delete("s")
+    assert not await schedules.delete("s")
+    assert await schedules.unsettled(10) == [claimed]
+
+
+async def test_a_resumed_schedule_does_not_make_up_for_its_pause(
+    schedules: Schedules, clock: Clock
+) -> None:
+    """It fires one interval from now."""
+    await schedules.create("s", ANN, "order", None, MINUTE, START_MS)
+    await schedules.pause("s")
+    clock.now += 100 * MINUTE
+    assert await schedules.resume("s")
+    assert not await schedules.resume("s")
+    assert await schedules.due(10) == []
+    found = await schedules.get("s")
+    assert found is not None
+    assert found.next_fire_at == clock.now + MINUTE
