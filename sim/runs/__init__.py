@@ -1,16 +1,11 @@
 """The system `runs`: stories of run claims behind an execution fence, and what holds in them."""
 
-from ..systems import System
-from . import scenarios
-from .fencing import FENCING
-from .giving_back import GIVING_BACK
-from .holding import HOLDING
-from .properties import EVERYWHERE, refused_runs_leave_nothing
-from .reserving import RESERVING
+from .. import systems
+from . import fencing, giving_back, holding, properties, reserving, scenarios
 
 __all__ = ["SYSTEM"]
 
-SYSTEM = System(
+SYSTEM = systems.System(
     "runs",
     (
         scenarios.drain_reopen,
@@ -39,7 +34,12 @@ SYSTEM = System(
         scenarios.still_registered,
         scenarios.unkeyed,
     ),
-    (*EVERYWHERE, refused_runs_leave_nothing),
-    (*GIVING_BACK, *RESERVING, *FENCING, *HOLDING),
+    (*properties.EVERYWHERE, properties.refused_runs_leave_nothing),
+    (
+        *giving_back.GIVING_BACK,
+        *reserving.RESERVING,
+        *fencing.FENCING,
+        *holding.HOLDING,
+    ),
 )
 """What `durasim` finds by the name `runs`."""

@@ -3,8 +3,14 @@
 import trio
 
 from ...actors import Address
-from ...actors.runs import Owner, RunObject, RunOwners, StartReservations
-from ...actors.runs.reservations import StartRequest, Target
+from ...actors.runs import (
+    Owner,
+    RunObject,
+    RunOwners,
+    StartRequest,
+    StartReservations,
+    Target,
+)
 from ..faults import (
     ClockJump,
     Crash,

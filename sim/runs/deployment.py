@@ -15,8 +15,12 @@ import trio
 from ...actors import OutcomeUnknown, QueryRows, SqlValue, WebRequest, WebResponse, Worker
 from ...actors.runs import (
     PROCESS,
+    AgentStart,
+    AgentTopology,
     Caller,
+    DeploymentIdentity,
     ExecutionFence,
+    ExecutionFencedError,
     Owner,
     RunObject,
     RunProcess,
@@ -25,13 +29,10 @@ from ...actors.runs import (
     Secrets,
     Services,
     StepContext,
+    ThreadObject,
     Workflow,
+    http,
 )
-from ...actors.runs.errors import ExecutionFencedError
-from ...actors.runs.http import json_response, router_error_response
-from ...actors.runs.identity import DeploymentIdentity
-from ...actors.runs.thread_object import ThreadObject
-from ...actors.runs.threads import AgentStart, AgentTopology
 from ..world import World
 
 __all__ = [
@@ -151,9 +152,9 @@ class AgentFront(Worker):
             key=body.get("idempotencyKey"),
         )
         try:
-            return json_response(200, await AgentTopology(Services(self)).start(asked))
+            return http.json_response(200, await AgentTopology(Services(self)).start(asked))
         except Exception as error:
-            return router_error_response(error)
+            return http.router_error_response(error)
 
 
 class Direct:

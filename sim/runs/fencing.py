@@ -3,13 +3,18 @@
 from typing import Any
 
 from ...actors import DatabaseFailed
-from ...actors.runs import ExecutionFence, FenceReading, RunObject, fence
-from ...actors.runs.errors import ExecutionFenceUnreadableError
-from ...actors.runs.http import json_response, read_object
-from ...actors.runs.journal import Pending
-from ...actors.runs.requests import order_of, principal_of
-from ...actors.runs.run_object import BODY_BYTES_MAX
-from ...actors.runs.runtime import RunnerRuntime
+from ...actors.runs import (
+    ExecutionFence,
+    ExecutionFenceUnreadableError,
+    FenceReading,
+    RunnerRuntime,
+    RunObject,
+    fence,
+    http,
+    journal,
+    requests,
+    run_object,
+)
 from ..mutants import Mutant
 from .admission import moves_are_won, proof_is_one_run, shut_means_untouched
 from .giving_back import OBJECTS, PROCESS, ROUTER, RUNS
@@ -76,7 +81,7 @@ async def transition_without_cas(
 
 async def gate_after_journal(self: RunObject, order: Any) -> None:
     """Note the attempt before the fence is asked."""
-    self._journal.arm(Pending(order.workflow_id, order.run_id, self._wired.mint()))
+    self._journal.arm(journal.Pending(order.workflow_id, order.run_id, self._wired.mint()))
     await right_gate(self, order)
     self._journal.clear()
 
@@ -113,7 +118,9 @@ class Asking:
 async def gate_after_existing_run(self: RunObject, request: Any) -> Any:
     """Look for the run before the fence is asked."""
     async with self._operation:
-        order = order_of(read_object(request, BODY_BYTES_MAX), principal_of(request))
+        order = requests.order_of(
+            http.read_object(request, run_object.BODY_BYTES_MAX), requests.principal_of(request)
+        )
         self._check_name(order.workflow_id, order.run_id)
         runs = self._runs()
         await self._settle_pending()
@@ -121,7 +128,7 @@ async def gate_after_existing_run(self: RunObject, request: Any) -> Any:
         await self._gate(order)
         self._refuse_sealed(order)
         snapshot = await self._attempt(runs, order)
-        return json_response(200, snapshot.summary())
+        return http.json_response(200, snapshot.summary())
 
 
 async def proof_slot_bound_at_object(self: RunObject, order: Any) -> None:

@@ -5,12 +5,19 @@ from typing import Any, NoReturn, cast
 
 import attrs
 
-from ...actors.runs import StartReservations, Step, StepContext, reservations
-from ...actors.runs.errors import ExecutionFencedError, ExecutionFenceUnreadableError
-from ...actors.runs.fence import read_execution_fence
-from ...actors.runs.gates import GATES, admits, refusal
-from ...actors.runs.refusal import FENCE_CODES, is_execution_fence_refusal
-from ...actors.runs.runtime import RunnerRuntime
+from ...actors.runs import (
+    ExecutionFencedError,
+    ExecutionFenceUnreadableError,
+    RunnerRuntime,
+    StartReservations,
+    Step,
+    StepContext,
+    gates,
+    is_execution_fence_refusal,
+    read_execution_fence,
+    refusal,
+    reservations,
+)
 from ..mutants import Mutant
 from .properties import (
     answers_fit,
@@ -53,7 +60,7 @@ def code_in_message(error: object) -> bool:
     """Look for the code in what the error says, too."""
     return (
         isinstance(error, CLASSES)
-        or any(code in str(error) for code in FENCE_CODES)
+        or any(code in str(error) for code in refusal.FENCE_CODES)
         or (is_refusal(error))
     )
 
@@ -103,10 +110,10 @@ async def group_wrapped_refusal(
     label: str | None = None,
 ) -> Any:
     """Leave the gate inside a group, as out of a nursery."""
-    gate = GATES[entry]
+    gate = gates.GATES[entry]
     reading = await read_execution_fence(fence)
-    if not admits(gate, reading, key, run_id):
-        raise ExceptionGroup("the gate", [refusal(gate, reading, label)])
+    if not gates.admits(gate, reading, key, run_id):
+        raise ExceptionGroup("the gate", [gates.refusal(gate, reading, label)])
     return reading
 
 

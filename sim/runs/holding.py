@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from ...actors.runs import Reservation, RunObject, StartReservations, reservations
-from ...actors.runs.giveback import Holder
-from ...actors.runs.http import json_response, read_object
-from ...actors.runs.journal import Journal
-from ...actors.runs.run_object import BODY_BYTES_MAX
+from ...actors.runs import (
+    Reservation,
+    RunObject,
+    StartReservations,
+    giveback,
+    http,
+    journal,
+    reservations,
+    run_object,
+)
 from ..mutants import Mutant
 from .admission import sealed_stays_sealed, stamps_grow
 from .giving_back import RUNS
@@ -15,7 +20,7 @@ from .scenarios import duplicate_start, echo_after_reopen, late_start, start_los
 
 __all__ = ["HOLDING"]
 
-right_init = Holder.__init__
+right_init = giveback.Holder.__init__
 
 
 def executes_without_bind(done: Any) -> bool:
@@ -31,13 +36,13 @@ async def stamp_is_clock(self: StartReservations, key: str, run_id: str) -> Rese
     return None if claimed is None or not claimed.rows else reservations.parse(claimed.rows[0])
 
 
-async def holder_releases_by_key(self: Holder, claim: Any) -> None:
+async def holder_releases_by_key(self: giveback.Holder, claim: Any) -> None:
     """Give back whatever is claimed under the key."""
     if claim is not None:
         await self._store.release(claim.key, claim.run_id)
 
 
-def holder_trusts_status(self: Holder, store: StartReservations, log: Any) -> None:
+def holder_trusts_status(self: giveback.Holder, store: StartReservations, log: Any) -> None:
     """Give back on the router's side, too, where a status says so."""
     right_init(self, store, log)
     self.releasing = store
@@ -49,7 +54,7 @@ def sealed_start_runs(claim: Any, sealed: int | None) -> bool:
     return False
 
 
-def seal_in_memory(self: Journal, stamp: int) -> None:
+def seal_in_memory(self: journal.Journal, stamp: int) -> None:
     """Refuse for good what this memory remembers."""
     vars(self)["sealed"] = lambda: stamp
 
@@ -57,8 +62,8 @@ def seal_in_memory(self: Journal, stamp: int) -> None:
 async def seal_without_liveness(self: RunObject, request: Any, workflow: str, run: str) -> Any:
     """Seal whatever is under way."""
     del workflow, run
-    self._journal.seal(read_object(request, BODY_BYTES_MAX)["stamp"])
-    return json_response(200, {"sealed": True})
+    self._journal.seal(http.read_object(request, run_object.BODY_BYTES_MAX)["stamp"])
+    return http.json_response(200, {"sealed": True})
 
 
 HOLDER = {"design": "holder"}

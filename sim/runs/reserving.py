@@ -6,19 +6,21 @@ from typing import Any
 import attrs
 
 from ...actors import DatabaseFailed, WebResponse
-from ...actors.runs import Reservation, StartReservations, claims, reservations
-from ...actors.runs.claims import Decision, KeyedStart, read_again
-from ...actors.runs.errors import (
+from ...actors.runs import (
+    AgentTopology,
     IdempotentStartAlreadySettledError,
     IdempotentStartPendingError,
+    Reservation,
+    RunnerRuntime,
+    RunStateUnreadableError,
+    Snapshots,
     StartReservationOwnerMismatchError,
+    StartReservations,
     StartReservationTargetMismatchError,
+    claims,
+    reservations,
+    router,
 )
-from ...actors.runs.router import RunRoutes
-from ...actors.runs.run_errors import RunStateUnreadableError
-from ...actors.runs.runtime import RunnerRuntime
-from ...actors.runs.snapshots import Snapshots
-from ...actors.runs.threads import AgentTopology
 from ..mutants import Mutant
 from .admission import keyed_only, settled_means_persisted, stamps_grow
 from .giving_back import ROUTER, RUNS
@@ -39,7 +41,7 @@ GRACE_MS = 600_000
 
 right_begin = claims.begin_idempotent_start
 right_parse = reservations.parse
-right_resolve = KeyedStart.resolve
+right_resolve = claims.KeyedStart.resolve
 right_reserve = StartReservations.reserve
 right_write = StartReservations._write
 right_snapshot = Snapshots.read
@@ -53,7 +55,9 @@ async def claim_without_cas(self: StartReservations, key: str, run_id: str) -> R
     return None if claimed is None or not claimed.rows else right_parse(claimed.rows[0])
 
 
-async def own_candidate_on_reclaim(start: Any, request: Any, mint: Callable[[], str]) -> Decision:
+async def own_candidate_on_reclaim(
+    start: Any, request: Any, mint: Callable[[], str]
+) -> claims.Decision:
     """Start the run that this caller has minted, whatever the row says."""
     minted: list[str] = []
 
@@ -68,7 +72,7 @@ async def own_candidate_on_reclaim(start: Any, request: Any, mint: Callable[[], 
     return attrs.evolve(decision, reservation=own)
 
 
-async def row_state_before_persisted(self: KeyedStart, row: Reservation) -> Decision:
+async def row_state_before_persisted(self: claims.KeyedStart, row: Reservation) -> claims.Decision:
     """Believe the row before the run."""
     if row.state == "terminal":
         raise IdempotentStartAlreadySettledError(row.run_id)
@@ -80,7 +84,7 @@ def pending_shell_replayed(summary: Any) -> Any:
     return summary
 
 
-async def lost_claim_not_rechecked(self: KeyedStart, row: Reservation) -> Decision:
+async def lost_claim_not_rechecked(self: claims.KeyedStart, row: Reservation) -> claims.Decision:
     """After a lost claim, do not look again for what the winner has persisted."""
     replayed = await self._replay(row)
     if replayed is not None:
@@ -89,7 +93,7 @@ async def lost_claim_not_rechecked(self: KeyedStart, row: Reservation) -> Decisi
         started = await self._claim_again(row)
         if started is not None:
             return started
-        row = await read_again(self.store, row)
+        row = await claims.read_again(self.store, row)
     if row.state == "terminal":
         raise IdempotentStartAlreadySettledError(row.run_id)
     if row.state == "reserved" or await self.surface.live(row):
@@ -125,7 +129,7 @@ def corrupt_stamp_is_zero(row: Any) -> Reservation:
     return right_parse(values)
 
 
-async def grace_timer(self: KeyedStart, row: Reservation) -> Decision:
+async def grace_timer(self: claims.KeyedStart, row: Reservation) -> claims.Decision:
     """Claim again what has been started for more than ten minutes."""
     now = self.store._now_ms()
     if row.state == "started" and now - row.updated_at > GRACE_MS:
@@ -155,7 +159,7 @@ async def read_creates_table(self: StartReservations, sql: str, *values: Any) ->
     return await right_write(self, sql, *values)
 
 
-async def approvals_refiled(self: RunRoutes, started: Any) -> Any:
+async def approvals_refiled(self: router.RunRoutes, started: Any) -> Any:
     """File the approvals of a run for whoever asks."""
     summary = started.summary
     if isinstance(summary, WebResponse) or summary.get("status") != "suspended":
@@ -178,7 +182,7 @@ def creator_shortcut_on_touched_row(reserved: Any) -> bool:
     return bool(reserved.created)
 
 
-async def reclaim_without_probe(self: KeyedStart, row: Reservation) -> Any:
+async def reclaim_without_probe(self: claims.KeyedStart, row: Reservation) -> Any:
     """Claim a row that is back without asking whether its run is live."""
     claimed = await self.store.claim(row.key, row.run_id)
     return None if claimed is None else claims.started(claimed, self.log)

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 
 import pytest
+
 from durasim.actors.runs.fence import ExecutionFence
 
 from .local import Clock, LocalDatabase, Log

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from durasim.actors.runs import FenceState, RunsDeployment, Secrets
 from durasim.sim import FailQuery, World
 

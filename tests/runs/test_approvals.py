@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+
 from durasim.actors.runs.approvals import Approval, ApprovalService, ApprovalSettledError, Decided
 from durasim.actors.runs.errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from durasim.actors.runs.fence import ExecutionFence, FenceState

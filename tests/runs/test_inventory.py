@@ -2,6 +2,7 @@
 
 import attrs
 import pytest
+
 from durasim.actors import Statement
 from durasim.actors.runs.approvals import ApprovalService
 from durasim.actors.runs.errors import ExecutionFenceUnreadableError

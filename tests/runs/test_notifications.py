@@ -1,6 +1,7 @@
 """Notifications: sent when due, by passes that ask the fence once and never raise."""
 
 import pytest
+
 from durasim.actors import Statement
 from durasim.actors.runs.fence import ExecutionFence, FenceState
 from durasim.actors.runs.notifications import (

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from durasim.actors.runs.objectives import TEXT_MAX
 from durasim.sim import World
 

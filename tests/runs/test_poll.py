@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from durasim.actors import Statement
 from durasim.actors.runs.fence import ExecutionFence, FenceState
 from durasim.actors.runs.poll import Page, Polled, ProviderPoll

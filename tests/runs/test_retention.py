@@ -1,6 +1,7 @@
 """Retention: what is purged, what is kept, and that a readable run keeps its key."""
 
 import pytest
+
 from durasim.actors import Statement
 from durasim.actors.runs.fence import ExecutionFence
 from durasim.actors.runs.reservations import Owner, StartRequest, StartReservations, Target

@@ -1,6 +1,7 @@
 """Tables of a surface: made by an insert, empty where missing, unreadable otherwise."""
 
 import pytest
+
 from durasim.actors.runs.tables import Tables, TablesUnreadableError
 
 from .local import LOCKED, LocalDatabase, always_locked

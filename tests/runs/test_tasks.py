@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from durasim.actors import Statement
 from durasim.actors.runs import StepContext, Workflow
 from durasim.actors.runs.errors import ExecutionFencedError, ExecutionFenceUnreadableError

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import trio
+
 from durasim.actors.runs import REGISTRY, RunOwners, ThreadObject
 from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.actors.runs.runtime import RunnerRuntime

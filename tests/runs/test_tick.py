@@ -1,6 +1,7 @@
 """The tick: what a pass starts, and what it leaves alone while the fence is shut."""
 
 import pytest
+
 from durasim.actors.runs.fence import ExecutionFence, FenceState
 from durasim.actors.runs.reservations import Owner
 from durasim.actors.runs.run_errors import (

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from durasim.actors import WebRequest, WebResponse
 from durasim.actors.runs import RunRouter, RunsDeployment, Secrets, Services
 from durasim.actors.runs.fence import ExecutionFence, FenceState
