@@ -6,8 +6,8 @@ It is no route: nobody reaches it but programs of the deployment's own, and whoe
 import attrs
 
 from ..object import DurableObject
-from .process import Front
-from .wiring import provision
+from .process import PROCESS, Front, RunProcess
+from .wiring import deployment_of, provision
 
 __all__ = ["OPERATIONS", "Operations"]
 
@@ -28,4 +28,6 @@ class Operations(DurableObject, durable=False):
 
     async def tick(self) -> dict[str, int]:
         """Start what schedules owe, once; returns how many fires came to what."""
+        if deployment_of(self).topology == "process":
+            return await self.objects.get(RunProcess, PROCESS).tick()
         return attrs.asdict(await Front(self).tick().tick())

@@ -34,7 +34,7 @@ from .threads import AgentTopology
 from .tick import ScheduleTick
 from .topology import InProcess, ObjectBacked, RunTopology, Summary
 from .webhooks import Delivery, WebhookIngress
-from .wiring import Services
+from .wiring import Services, deployment_of
 
 __all__ = ["PROCESS", "Front", "RunProcess", "RunRouter"]
 
@@ -161,7 +161,9 @@ class RunRouter(Worker):
     """Stateless code in front of objects."""
 
     async def fetch(self, request: WebRequest) -> WebResponse:
-        """Answer *request*."""
+        """Answer *request*; a deployment that lives in one process is asked there."""
+        if deployment_of(self).topology == "process":
+            return await self.objects.get(RunProcess, PROCESS).serve(request)
         return await Front(self).answer(request)
 
 

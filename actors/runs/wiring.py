@@ -80,7 +80,7 @@ class RunsDeployment:
         fence, reservations: "database", or the written word that there is none.
         authenticate: from a bearer token to whoever it belongs to.
         design: who gives a claim back.
-        topology: where runs live: each in an object, or in the process of the router.
+        topology: where runs live: each in an object, or all in the one process of the router.
         before_start: the host's policy, asked before a key is reserved.
         request_context: the host's policy, asked before a run is persisted.
         webhook_secrets: by provider; who is not in it delivers nothing.

@@ -9,9 +9,7 @@ import pytest
 from durasim.actors import WebRequest
 from durasim.actors.runs import (
     OPERATIONS,
-    PROCESS,
     Operations,
-    RunProcess,
     RunRouter,
     RunsDeployment,
     Secrets,
@@ -60,8 +58,6 @@ async def test_a_drain_and_a_reopening_in_a_host_on_files(
         request = WebRequest(
             "POST", path, json.dumps(body).encode(), {"authorization": f"Bearer {who}"}
         )
-        if topology == "process":
-            return told(await host.get(RunProcess, PROCESS).serve(request))
         return told(await host.worker(RunRouter).fetch(request))
 
     start = {"workflowId": "order", "idempotencyKey": "k1"}

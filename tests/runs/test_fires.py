@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from durasim.actors.runs import OPERATIONS, PROCESS, Operations, RunProcess
+from durasim.actors.runs import OPERATIONS, Operations
 from durasim.sim import World
 
 from .stage import Stage, Topology, play, told
@@ -13,10 +13,7 @@ MINUTE_MS = 60_000
 
 async def tick(stage: Stage) -> dict[str, int]:
     """Do one pass of whoever keeps time."""
-    client = stage.world.client("cron")
-    if stage.topology == "process":
-        return await client.get(RunProcess, PROCESS).tick()
-    return await client.get(Operations, OPERATIONS).tick()
+    return await stage.world.client("cron").get(Operations, OPERATIONS).tick()
 
 
 @pytest.mark.parametrize("topology", ["objects", "process"])
