@@ -1,0 +1,81 @@
+"""What `docs/runs.md` says of gates, states, answers and the log is what the code has."""
+
+import re
+from pathlib import Path
+
+from durasim.actors.runs import errors
+from durasim.actors.runs.fence import FenceReading, FenceState
+from durasim.actors.runs.gates import GATES, Gate, admits
+from durasim.actors.runs.run_errors import RunAdmissionConflictError
+from durasim.wire import DoStatusError
+
+from ..tidy import ROOT
+
+TEXT = (ROOT / "docs" / "runs.md").read_text()
+SOURCES = "\n".join(
+    path.read_text() for path in sorted(Path(ROOT / "actors" / "runs").glob("*.py"))
+)
+
+
+def table(first: str) -> list[list[str]]:
+    """Return the rows of the table whose head begins with the cell *first*."""
+    lines = TEXT.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(f"| {first} |"))
+    rows: list[list[str]] = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def test_the_table_of_gates_is_printed() -> None:
+    """Entry, predicate, label and refusal, row by row."""
+    printed = [[entry.strip("`"), *rest] for entry, *rest in table("entry")]
+
+    assert printed == [
+        [gate.entry, gate.predicate, gate.label, gate.refuses] for gate in GATES.values()
+    ]
+
+
+def test_the_matrix_of_questions_is_printed() -> None:
+    """Each question in each state, without a nomination."""
+    by_predicate: dict[str, Gate] = {gate.predicate: gate for gate in GATES.values()}
+    rows = table("question")
+    assert [question for question, *_ in rows] == list(by_predicate)
+    for question, *answers in rows:
+        for state, answer in zip(FenceState, answers, strict=True):
+            assert admits(by_predicate[question], FenceReading(state), "k", "r") == (
+                answer == "yes"
+            )
+
+
+def test_every_state_is_explained() -> None:
+    """In order, from everything to almost nothing."""
+    assert [row[0].strip("`") for row in table("state")] == [str(state) for state in FenceState]
+
+
+def test_every_refusal_of_a_start_is_explained() -> None:
+    """With its status: whoever gets one finds what is true and what to do."""
+    explained = {
+        code: int(status)
+        for status, code in re.findall(r"^\| (\d+) `([A-Z_]+)` \|", TEXT, re.MULTILINE)
+    }
+    of_fence = {"FENCE_CAS_CONFLICT", "INVALID_EXECUTION_FENCE_REQUEST"}
+    classes = [*vars(errors).values(), RunAdmissionConflictError]
+    known = {
+        each.code
+        for each in classes
+        if isinstance(each, type) and issubclass(each, DoStatusError) and each is not DoStatusError
+    }
+
+    assert set(explained) == known - of_fence
+    assert all(f'"{code}", {status}' in SOURCES for code, status in explained.items())
+
+
+def test_every_line_of_the_log_is_one() -> None:
+    """No type is explained that nothing logs."""
+    shown = {name for row in table("type") for name in re.findall(r"`([a-z-]+)`", row[0])}
+    derived = {f"{entry}-fence-error" for entry in GATES}
+
+    assert {name for name in shown if f'"{name}"' not in SOURCES} <= derived
