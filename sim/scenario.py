@@ -33,6 +33,7 @@ class Scenario:
         parameters: for each parameter its values; a run draws one of each by its seed.
         settle_s: virtual seconds after the end of the story within which all has to have settled;
             whatever then still goes on, such as an alarm that is set again and again, is left.
+            What goes on at one instant for 100,000 events is a failure of "no livelock", unless 0.
         ends_s: virtual seconds within which the story itself has to end. Looked at every 100,000
             events, so that a year without much in it may pass; a loop that waits for ever for what
             never comes is a failure of "no livelock" instead of a run without an end.
