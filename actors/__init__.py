@@ -36,6 +36,7 @@ from .limits import (
 from .object import AlarmInfo, DurableObject, has_alarm_handler
 from .objects import Objects, ObjectsLike
 from .pending import Owner, Pending, Waiter
+from .placeholders import placed
 from .ports import (
     Clock,
     Commit,
@@ -144,4 +145,5 @@ __all__ = [
     "instant",
     "is_unwinding",
     "microseconds",
+    "placed",
 ]

@@ -142,11 +142,12 @@ class Incarnation(Actor):
             value = await request.invoke(self._object)
         except BaseException as raised:
             error = outlived(raised)
+            # While it is being handled, so that a probe can see where it rose.
+            if self.alive:
+                kind = type(error).__name__
+                probe.event("raised", self.name, self.number, request.label, kind)
         if not self.alive:
             return
-        if error is not None:
-            kind = type(error).__name__
-            probe.event("raised", self.name, self.number, request.label, kind)
         if request.label == "alarm":
             self._alarm_ended(failed=error is not None)
         self.emit(self._answer, request, request.encode(self.number, value, error))

@@ -77,6 +77,7 @@ class DurableObject(Context):
         cls.stored_name = cls.__qualname__ if name is None else name
         if sql and not durable:
             raise ValueError(f"{cls.__qualname__}: an object that keeps nothing has no SQL data")
+        require_alarm_info(cls)
         cls.uses_sql = sql
         cls.is_durable = durable
         cls.methods = frozenset(
@@ -129,3 +130,21 @@ class DurableObject(Context):
 def has_alarm_handler(cls: type[DurableObject]) -> bool:
     """Whether *cls* has an alarm handler of its own."""
     return cls.alarm is not DurableObject.alarm
+
+
+def require_alarm_info(cls: type[DurableObject]) -> None:
+    """Refuse an alarm handler that cannot be called as the runtime calls it.
+
+    Raises:
+        TypeError: it is no coroutine function, or does not take an `AlarmInfo`.
+    """
+    handler = inspect.getattr_static(cls, "alarm")
+    if not inspect.isfunction(handler):
+        return
+    said = f"{cls.__qualname__}.alarm has to be `async def alarm(self, info: AlarmInfo)`"
+    if not inspect.iscoroutinefunction(handler):
+        raise TypeError(f"{said}: it is no coroutine function")
+    try:
+        inspect.signature(handler).bind(None, None)
+    except TypeError as error:
+        raise TypeError(f"{said}: {error}") from error

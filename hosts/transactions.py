@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from ..actors import DatabaseFailed, QueryRows, Statement, batch_label
+from ..actors import DatabaseFailed, QueryRows, Statement, batch_label, placed
 from .errors import FILE_CODES, file_error, primary_code
 
 ROWS_MAX: Final = 100_000
@@ -215,7 +215,7 @@ class Transactions:
         self._denied = None
         self._own = False
         try:
-            cursor = connection.execute(statement.sql, statement.parameters)
+            cursor = connection.execute(statement.sql, placed(statement.sql, statement.parameters))
             rows: list[tuple[object, ...]] = cursor.fetchmany(ROWS_MAX + 1)
         except sqlite3.DatabaseError as error:
             if self._denied is not None:

@@ -90,22 +90,29 @@ class Failed:
 class Tally:
     """What some runs in a row showed: the failures, and what is counted."""
 
-    __slots__ = ("digests", "failed", "kinds", "reached", "runs", "struck")
+    __slots__ = ("digests", "failed", "kinds", "runs", "seen", "struck", "unasked")
 
     def __init__(self) -> None:
         self.runs = 0
         self.digests: set[bytes] = set()
         self.struck: list[int] = []
-        self.reached: dict[str, bool] = {}
+        self.seen: dict[str, bool] = {}
+        self.unasked: dict[str, int] = {}
         self.kinds: dict[tuple[str, str], int] = {}
         self.failed: list[Failed] = []
         """The first failure of each kind."""
+
+    @property
+    def reached(self) -> dict[str, bool]:
+        """Whether each `sometimes` was reached; and each `at_rest` that no run came to."""
+        never = [name for name, count in self.unasked.items() if count == self.runs]
+        return self.seen | {f"the rest of {name}": False for name in never}
 
     def add(self, run: int, result: RunResult) -> None:
         """Count one run."""
         self.runs += 1
         self.digests.add(bytes.fromhex(result.digest[:16]))
-        self._count(result.faults, result.sometimes)
+        self._count(result.faults, result.sometimes, dict.fromkeys(result.unasked, 1))
         if result.failures:
             kind = kind_of(result.failures[0])
             if kind not in self.kinds:
@@ -116,17 +123,24 @@ class Tally:
         """Add what the runs after these showed."""
         self.runs += later.runs
         self.digests |= later.digests
-        self._count(later.struck, later.reached)
+        self._count(later.struck, later.seen, later.unasked)
         self.failed += [
             each for each in later.failed if kind_of(each.failures[0]) not in self.kinds
         ]
         for kind, count in later.kinds.items():
             self.kinds[kind] = self.kinds.get(kind, 0) + count
 
-    def _count(self, struck: "list[int] | tuple[int, ...]", reached: Mapping[str, bool]) -> None:
+    def _count(
+        self,
+        struck: "list[int] | tuple[int, ...]",
+        seen: Mapping[str, bool],
+        unasked: Mapping[str, int],
+    ) -> None:
         self.struck = [a + b for a, b in zip(self.struck or [0] * len(struck), struck, strict=True)]
-        for name, value in reached.items():
-            self.reached[name] = self.reached.get(name, False) or value
+        for name, value in seen.items():
+            self.seen[name] = self.seen.get(name, False) or value
+        for name, count in unasked.items():
+            self.unasked[name] = self.unasked.get(name, 0) + count
 
 
 def parameters_of(scenario: Scenario, seed: int, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..wire import WireError, decode, decode_envelope, decode_reply, error_from
 from .machine import EPOCH_US
-from .wording import cut, seconds, shown, visible
+from .wording import cut, moment, shown, visible
 
 __all__ = ["call_text", "commit_text", "deadline_of", "reply_text"]
 
@@ -63,7 +63,7 @@ def commit_text(
     if alarm is None:
         parts.append("no alarm")
     elif isinstance(alarm, int):
-        parts.append(f"alarm at {seconds(alarm - EPOCH_US)}")
+        parts.append(f"alarm at {moment(alarm - EPOCH_US)}")
     return ", ".join(parts)
 
 

@@ -12,6 +12,7 @@ What does not fit is left out from the least interesting: participants that no d
 touches go into one lane, and steps far from any deviation or failure are counted on a line of `⋮`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -21,7 +22,7 @@ from rich.style import Style
 from rich.text import Text
 
 from .diagram import Diagram, Step
-from .wording import seconds, visible
+from .wording import moment, visible
 
 __all__ = ["chart"]
 
@@ -32,6 +33,8 @@ LANE_CELLS_MAX = 38
 STEPS_MAX = 60
 """Steps drawn unless asked otherwise: what a screen and a half holds."""
 FAR = 1_000_000
+PLACE = re.compile(r" \(?[^\s()]+\.py:\d+\)?$")
+"""Where in the code something failed, at the end of a sentence."""
 
 QUIET, LANE, MESSAGE, REPLY, MARK, NAME, NOTE = (
     Style(dim=True),
@@ -55,23 +58,26 @@ def chart(diagram: Diagram, *, width: int = 100, steps_max: int | None = STEPS_M
     steps = diagram.steps
     if not steps:
         return [Text("nothing happened", style=QUIET)]
+    if not diagram.participants:
+        return [Text("nobody called anybody", style=QUIET)]
     width = max(width, 40)
-    time_cells = max(len(seconds(step.time_us)) for step in steps) + 1
+    time_cells = max(len(moment(step.time_us)) for step in steps) + 1
     layout = _layout(diagram, width, time_cells)
     kept = kept_steps(steps, steps_max, is_aside=lambda step: not layout.shows(step))
     pen = _Pen(diagram, layout)
     lines = [pen.heading(), pen.rule()]
     if diagram.is_cut:
         lines.append(pen.gap("the beginning of the trace is no longer there"))
-    time: int | None = None
+    time = ""
     before = 0
     for place in kept:
         if place > before:
             count = place - before
             lines.append(pen.gap(f"{count} {'step' if count == 1 else 'steps'} more"))
         step = steps[place]
-        lines.append(pen.line(step, "" if step.time_us == time else seconds(step.time_us)))
-        time = step.time_us
+        shown = moment(step.time_us)
+        lines.append(pen.line(step, "" if shown == time else shown))
+        time = shown
         before = place + 1
     if before < len(steps):
         count = len(steps) - before
@@ -147,8 +153,12 @@ def _layout(diagram: Diagram, width: int, time_cells: int) -> _Layout:
         names = [name for name in names if name in shown]
     lanes = len(names) + (1 if others else 0)
     lane = min((width - start) // max(lanes, 1), LANE_CELLS_MAX)
-    cells = {name: start + number * lane for number, name in enumerate(names)}
-    return _Layout(cells, others, start + len(names) * lane if others else None, start, lane, width)
+    # Whoever calls stands on the left, also when it has no lane of its own.
+    others_first = bool(others) and others.isdisjoint(diagram.objects)
+    first = start + lane if others_first else start
+    cells = {name: first + number * lane for number, name in enumerate(names)}
+    others_cell = start if others_first else start + len(names) * lane
+    return _Layout(cells, others, others_cell if others else None, start, lane, width)
 
 
 def _most_interesting(diagram: Diagram, count: int) -> frozenset[str]:
@@ -220,7 +230,7 @@ class _Pen:
 
     def _across(self, line: "_Line", step: Step) -> None:
         start, style = self._layout.start, MARK if step.is_marked else QUIET
-        text = f"── {step.text} "
+        text = f"── {_shortened(step.text, self._layout.width - start - 4)} "
         line.put(start, text, style)
         end = self._layout.width if step.is_marked else start + cell_len(text) + 2
         line.put(start + cell_len(text), "─" * (end - start - cell_len(text)), QUIET)
@@ -259,6 +269,17 @@ class _Pen:
             label = set_cell_size(label, max(room - 4, 1)).rstrip() + "… "
         shaft = _shaft(step, label, room, points_right=source < target)
         line.put(left + 1, shaft, style)
+
+
+def _shortened(text: str, cells: int) -> str:
+    """Return *text*, cut to *cells* if it is longer; the place in the code at its end stays."""
+    if cell_len(text) <= cells:
+        return text
+    place = PLACE.search(text)
+    end = "" if place is None else place[0]
+    if cell_len(end) > cells // 2:
+        end = ""
+    return f"{set_cell_size(text, cells - cell_len(end) - 1).rstrip()}…{end}"
 
 
 def _shaft(step: Step, label: str, room: int, *, points_right: bool) -> str:

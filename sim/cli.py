@@ -236,10 +236,13 @@ def _call(verb: Callable[..., int], *, is_json: bool, **given: Any) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     complain = Output(is_json=False).complain
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = durasim.main(
-            None if arguments is None else list(arguments), "durasim", standalone_mode=False
-        )
+        if not words:
+            with click.Context(durasim, info_name="durasim", **durasim.context_settings) as bare:
+                Output(is_json=True).raw(f"{bare.get_help()}\n")
+            return REFUSED
+        status = durasim.main(words, "durasim", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except Refused as error:
         complain(f"durasim: {error}")

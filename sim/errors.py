@@ -4,7 +4,7 @@ import linecache
 from pathlib import PurePath
 from types import TracebackType
 
-__all__ = ["describe"]
+__all__ = ["describe", "innermost", "place", "short", "summary"]
 
 MACHINERY = frozenset({"contextlib", "durasim", "importlib", "outcome", "sniffio", "trio"})
 """Packages whose frames are not where a scenario went wrong."""
@@ -13,16 +13,34 @@ MACHINERY = frozenset({"contextlib", "durasim", "importlib", "outcome", "sniffio
 def describe(error: BaseException) -> str:
     """Say in one line what was raised and where; an assertion without a text says its line."""
     inner = innermost(error)
-    name = type(inner).__name__
-    text = str(inner).partition("\n")[0]
+    name, text = type(inner).__name__, first_line(inner)
     found = place(inner.__traceback__)
     if found is None:
         return f"{name}: {text}" if text else name
     path, line = found
     if not text and isinstance(inner, AssertionError):
         text = linecache.getline(path, line).strip()
-    where = f"{PurePath(path).name}:{line}"
+    where = short(found)
     return f"{name}: {text} ({where})" if text else f"{name} ({where})"
+
+
+def short(place: tuple[str, int]) -> str:
+    """Write a place as `file.py:line`."""
+    return f"{PurePath(place[0]).name}:{place[1]}"
+
+
+def summary(error: BaseException) -> str:
+    """Return class and text of *error*, in one line."""
+    text = first_line(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what *error* says; nothing if it cannot say it."""
+    try:
+        return str(error).partition("\n")[0]
+    except Exception:
+        return ""
 
 
 def innermost(error: BaseException) -> BaseException:

@@ -41,8 +41,8 @@ PART_RUNS_MAX = 2000
 """Runs of a part in another process: the first ones, and the most."""
 
 ELSEWHERE = (
-    "the second was in a new process, as a replay is: look for the order of a set, hash(), id(), "
-    "or what only this process has set"
+    "the second was in a new process, and a replay diverges as well: look for the order of a set, "
+    "hash(), id(), or what only this process has set"
 )
 """What is said of a run that differs only there."""
 

@@ -95,6 +95,8 @@ def show_run(
     if result.ok:
         deviations = counted(len(result.deviations), "deviation")
         aside.say(Text(f"✓ {result.scenario.name} held, {deviations}", style="bold green"))
+        for remark in result.remarks:
+            aside.say(Text(visible(f"  {remark}")))
     aside.say(
         Text(
             f"  {counted(result.events, 'event')}, virtual {result.virtual_seconds:g} s, "

@@ -6,7 +6,7 @@ It becomes options at the sites that it matches; whether it strikes there is a c
 import sys
 from collections.abc import Callable
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import attrs
 
@@ -34,7 +34,7 @@ def among(*known: str) -> Callable[[Any, "attrs.Attribute[tuple[str, ...]]", obj
         texts = ", ".join(map(repr, known))
         if not isinstance(value, tuple) or not value:
             raise ValueError(f"{whose} is {value!r}, not a tuple of some of {texts}")
-        wrong = [each for each in value if each not in known]
+        wrong = [each for each in cast(tuple[object, ...], value) if each not in known]
         if wrong:
             raise ValueError(f"{whose} has {wrong[0]!r}; there are {texts}")
 

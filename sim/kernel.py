@@ -62,6 +62,8 @@ class Kernel(trio.abc.Clock):
         self.evicted = False
         """Whether somebody who was idle has ended since time moved last."""
         self.settling = False
+        self.was_cut = False
+        """Whether the world ended at its horizon, with things still scheduled."""
         self.watched = False
         """Whether the world is told before a turn ends."""
         self._ran = False
@@ -96,7 +98,7 @@ class Kernel(trio.abc.Clock):
         self.ending.clear()
         self._waiting.clear()
         self.dead = self.evicted = False
-        self.settling = False
+        self.settling = self.was_cut = False
         self._horizon_us = NEVER_US
         self._look_at = LOOK_EVENTS
         self._collect_at = COLLECT_EVENTS
@@ -233,6 +235,7 @@ class Kernel(trio.abc.Clock):
         """Move time, or end the world if that is too far; returns whether it moved."""
         if time_us > self._horizon_us:
             assert self._guest is not None
+            self.was_cut = True
             self._guest.quiet()
             return False
         if time_us != self.now_us:

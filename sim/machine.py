@@ -94,12 +94,13 @@ class StreamEntropy:
 class WorldProbe:
     """The `Probe` of a world: the trace, and what each object runs at the moment."""
 
-    __slots__ = ("_add", "_kernel", "_running")
+    __slots__ = ("_add", "_kernel", "_origins", "_running")
 
     def __init__(self, world: "World") -> None:
         self._add = world.trace.add
         self._kernel = world.kernel
         self._running = world.running
+        self._origins = world.origins
 
     def event(self, kind: str, actor: str, incarnation: int, *detail: object) -> None:
         """Note the event."""
@@ -107,8 +108,13 @@ class WorldProbe:
             self._running[actor] = detail[0]
         elif kind in DEATHS:
             self._kernel.dead = True
+            if kind == "reset":
+                # Of a constructor that failed, or of a section.
+                self._origins.note(actor, "")
         elif kind == "evict":
             self._kernel.evicted = True
+        elif kind == "raised":
+            self._origins.note(actor, str(detail[0]))
         self._add(kind, actor, incarnation, *detail)
 
 

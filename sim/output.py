@@ -62,7 +62,14 @@ class Output:
     def say(self, *renderables: RenderableType) -> None:
         """Print text; each on lines of its own."""
         for each in renderables or (Text(""),):
-            self._text.print(each, soft_wrap=isinstance(each, str | Text))
+            if isinstance(each, str | Text):
+                self._text.print(each, soft_wrap=True)
+                continue
+            for segments in self._text.render_lines(each, pad=False):
+                line = Text.assemble(*((part.text, part.style or "") for part in segments))
+                # A column is filled with blanks, the last one as well.
+                line.rstrip()
+                self._text.print(line, soft_wrap=True)
 
     def lines(self, lines: Iterable[Text]) -> None:
         """Print *lines*, which have the width of the terminal already."""

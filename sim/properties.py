@@ -4,7 +4,9 @@ A property is incremental: it keeps a state of its own, sees each event of its k
 asked whether it holds. It never reads everything again after each commit.
 """
 
+import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import trio
@@ -22,6 +24,9 @@ When = Literal["always", "sometimes", "eventually", "at_rest"]
 EFFECTS = ("commit", "effect", "queried")
 """After these kinds of events an `always` of a plain function is asked."""
 
+CALM = "calm"
+"""The kind of event after which faults have ended."""
+
 
 class Property(Generic[S]):
     """One thing that must hold. Subclass it, or use the decorators for a plain function.
@@ -29,8 +34,9 @@ class Property(Generic[S]):
     Attributes:
         name: how verdicts call it.
         when: "always": asked after each event of its kinds. "sometimes": must be true at one of
-            them in at least one run of a batch. "eventually": asked when faults have ended and all
-            has settled. "at_rest": asked when nothing is scheduled any more.
+            them in at least one run of a batch. "eventually": must be true at one of them after
+            faults have ended, or at the end. "at_rest": asked when nothing is scheduled any more;
+            in a world that is cut off before, it is not asked, and the run says so.
         kinds: of the events it sees (`docs/trace.md`).
     """
 
@@ -82,7 +88,7 @@ def sometimes(check: Callable[["World"], Any]) -> FunctionProperty:
 
 
 def eventually(check: Callable[["World"], Any]) -> FunctionProperty:
-    """Make a property of *check*: it must hold once faults have ended and all has settled."""
+    """Make a property of *check*: after faults have ended, it must become true at some moment."""
     return FunctionProperty(check, "eventually")
 
 
@@ -98,13 +104,19 @@ class Watch:
         self._world = world
         self._states: dict[str, Any] = {}
         self._properties = properties
+        self._is_calm = False
+        self._come: set[str] = set()
         self.reached: dict[str, bool] = {}
+        self.unasked: list[str] = []
         for each in properties:
             self._states[each.name] = each.init()
             if each.when == "sometimes":
                 self.reached[each.name] = False
             for kind in each.kinds:
                 world.trace.watchers.setdefault(kind, []).append(self._watcher(each))
+            if each.when == "eventually" and CALM not in each.kinds:
+                calm = partial(self._come_true, each)
+                world.trace.watchers.setdefault(CALM, []).append(calm)
 
     def _watcher(self, each: Property[Any]) -> Callable[[Row], None]:
         @trio.lowlevel.disable_ki_protection
@@ -116,13 +128,26 @@ class Watch:
                 self._world.fail(each.name, message.partition("\n")[0])
             if each.when in ("always", "sometimes"):
                 self._ask(each)
+            elif each.when == "eventually":
+                self._come_true(each, row)
 
         return watch
+
+    @trio.lowlevel.disable_ki_protection
+    def _come_true(self, each: Property[Any], row: Row) -> None:
+        self._is_calm = self._is_calm or row.kind == CALM
+        if self._is_calm and each.name not in self._come:
+            # Not yet is no failure, whatever it says: there is time until the end.
+            with contextlib.suppress(Exception):
+                if each.holds(self._states[each.name], self._world):
+                    self._come.add(each.name)
 
     def settle(self) -> None:
         """The run is at its end: ask what is asked there."""
         for each in self._properties:
-            if each.when != "sometimes" or not self.reached[each.name]:
+            if each.when == "at_rest" and not self._world.is_at_rest:
+                self.unasked.append(each.name)
+            elif each.name not in self._come and not self.reached.get(each.name, False):
                 self._ask(each)
 
     @trio.lowlevel.disable_ki_protection

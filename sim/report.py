@@ -33,6 +33,7 @@ class Told:
         parameters: of the run.
         shrunk_from: how many deviations there were before shrinking; None if it was not shrunk.
         command: which runs it again.
+        remarks: what else is worth a line, such as the error of an alarm handler.
     """
 
     scenario: str
@@ -43,6 +44,7 @@ class Told:
     parameters: Mapping[str, object] = attrs.field(factory=dict[str, object])
     shrunk_from: int | None = None
     command: str | None = None
+    remarks: Sequence[str] = ()
 
 
 def tell(told: Told) -> list[Text]:
@@ -50,6 +52,7 @@ def tell(told: Told) -> list[Text]:
     lines = [
         Text(visible(f"✗ {told.scenario}: {told.property} does not hold"), style="bold red"),
         *(Text(visible(f"  {line}")) for line in told.message.splitlines()),
+        *(Text(visible(f"  {remark}")) for remark in told.remarks),
         Text(),
     ]
     if told.sentences:
@@ -92,6 +95,7 @@ def told_of(
         parameters=result.parameters,
         shrunk_from=shrunk_from,
         command=command,
+        remarks=result.remarks,
     )
 
 

@@ -65,6 +65,8 @@ class RunResult:
         sometimes: whether each `sometimes` was reached.
         log: every choice, if asked for.
         rows: the last rows of the trace.
+        remarks: what a verdict adds, a line each: the first error of each failing alarm.
+        unasked: every `at_rest` that was not asked, since the world was cut off before its rest.
     """
 
     scenario: Scenario
@@ -81,6 +83,8 @@ class RunResult:
     sometimes: Mapping[str, bool]
     log: tuple[tuple[str, tuple[str, ...]], ...] = attrs.field(repr=False)
     rows: tuple[Row, ...] = attrs.field(repr=False)
+    remarks: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -95,6 +99,11 @@ def draw_parameters(scenario: Scenario, seed: int) -> dict[str, Any]:
         number = int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8])
         drawn[name] = values[number % len(values)]
     return drawn
+
+
+def unasked(name: str) -> str:
+    """Say that a property was not asked."""
+    return f"{name} was not asked: things were still scheduled when the world was cut off"
 
 
 def raise_if_ending(error: BaseException) -> None:
@@ -148,6 +157,8 @@ async def run_job(kernel: Kernel, job: Job) -> RunResult:
         sometimes=dict(watch.reached),
         log=tuple(choices.log or ()),
         rows=world.trace.rows,
+        remarks=(*world.origins.remarks, *map(unasked, watch.unasked)),
+        unasked=tuple(watch.unasked),
     )
 
 

@@ -33,6 +33,7 @@ class Scenario:
         parameters: for each parameter its values; a run draws one of each by its seed.
         settle_s: virtual seconds after the end of the story within which all has to have settled;
             whatever then still goes on, such as an alarm that is set again and again, is left.
+            What goes on at one instant for 100,000 events is a failure of "no livelock", unless 0.
         ends_s: virtual seconds within which the story itself has to end. Looked at every 100,000
             events, so that a year without much in it may pass; a loop that waits for ever for what
             never comes is a failure of "no livelock" instead of a run without an end.
@@ -74,11 +75,11 @@ def scenario(
     if misplaced:
         raise TypeError("scenario takes named arguments only: write @scenario() with parentheses")
     plan = series("faults", faults, Fault)
-    claims = series("properties", properties, Property)
+    claims = series("properties", properties, cast(type[Property[Any]], Property))
     for claim in claims:
         require_whole(claim)
     values = dict(parameters or {})
-    for parameter, each in values.items():
+    for parameter, each in cast(dict[str, object], values).items():
         if isinstance(each, str) or not isinstance(each, Sequence) or not each:
             raise TypeError(
                 f"parameter {parameter!r} of a scenario is {each!r}, not a list of its values"
@@ -104,7 +105,7 @@ def series(name: str, given: object, kind: type[T]) -> tuple[T, ...]:
     if not isinstance(given, tuple | list):
         raise TypeError(f"{name} of a scenario is {given!r}, not a tuple of {what}")
     found: list[T] = []
-    for each in cast(Sequence[object], given):
+    for each in cast(Sequence[Any], given):
         if isinstance(each, kind):
             found.append(each)
         elif isinstance(each, type) and issubclass(each, kind):
@@ -112,11 +113,10 @@ def series(name: str, given: object, kind: type[T]) -> tuple[T, ...]:
                 f"{name} of a scenario has the class {each.__name__} in it: "
                 f"write {each.__name__}(), an instance"
             )
-        elif kind is Property and callable(each):
+        elif inspect.isfunction(cast(object, each)) and what == "Property":
             raise TypeError(
-                f"{name} of a scenario has the plain function "
-                f"{getattr(each, '__name__', repr(each))} in it: decorate it with always, "
-                "sometimes, eventually or at_rest"
+                f"{name} of a scenario has the plain function {each.__name__} in it: "
+                "decorate it with always, sometimes, eventually or at_rest"
             )
         else:
             raise TypeError(f"{name} of a scenario has {each!r} in it, which is no {what}")

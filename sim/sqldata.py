@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ..actors import ConstraintsViolated, SqlFailed, TransactionByStatement
+from ..actors import ConstraintsViolated, SqlFailed, TransactionByStatement, placed
 
 __all__ = ["SqlData"]
 
@@ -59,7 +59,7 @@ class SqlData:
         """As `SqlSession.execute`."""
         self._wrote = self._ends = False
         try:
-            cursor = self._connection.execute(statement, tuple(bindings))
+            cursor = self._connection.execute(statement, placed(statement, tuple(bindings)))
             rows: list[tuple[object, ...]] = cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
             if self._ends:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-__all__ = ["cut", "listed", "seconds", "shown", "visible"]
+__all__ = ["cut", "listed", "moment", "seconds", "shown", "visible"]
 
 VALUE_CHARACTERS_MAX = 32
 """Characters of one value in a chart."""
@@ -12,6 +12,11 @@ def seconds(time_us: int) -> str:
     """Write virtual microseconds as seconds, exactly: `0.01 s`."""
     whole, rest = divmod(time_us, 1_000_000)
     return f"{whole}.{rest:06d}".rstrip("0").rstrip(".") + " s"
+
+
+def moment(time_us: int) -> str:
+    """Write virtual microseconds as seconds, to the millisecond: what a reader tells apart."""
+    return seconds((time_us + 500) // 1000 * 1000)
 
 
 def visible(text: str) -> str:

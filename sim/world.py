@@ -31,6 +31,7 @@ from .kernel import ACTOR, Kernel
 from .ledger import Ledger
 from .machine import HOST, Machine, StreamEntropy
 from .network import Network
+from .origins import Origins
 from .reaper import Reaper
 from .strikes import Strikes
 from .trace import Trace
@@ -83,9 +84,12 @@ class World:
         self.env: dict[str, object] = {"ledger": self.ledger, **(env or {})}
         self.machines: dict[str, Machine] = {}
         self.running: dict[str, object] = {}
+        self.origins = Origins()
         self.failures: list[Failure] = []
         self.error: BaseException | None = None
         self.is_over = False
+        self.is_at_rest = False
+        """Whether nothing is scheduled any more."""
         self._kinds = {kind for fault in plan for kind in fault.kinds}
         kernel.watched = any(map(self.may, ("await", "program", "start")))
         self.strikes = Strikes(self)
@@ -285,7 +289,8 @@ class World:
             self._quiet.set()
 
     def quiet(self) -> None:
-        """Nothing is scheduled any more."""
+        """Nothing is scheduled any more, or nothing before the horizon."""
+        self.is_at_rest = not self.kernel.was_cut
         if not self.kernel.settling:
             self.fail("no deadlock", wait_graph(self))
         self._quiet.set()
@@ -345,7 +350,9 @@ class World:
             except (Exception, IncarnationGone, BaseExceptionGroup) as error:
                 if not is_unwinding(error):
                     raise
-                self.fail("scenario", describe(error))
+                origin = self.origins.of(error)
+                message = describe(error)
+                self.fail("scenario", message if origin is None else f"{message}; {origin}")
             if not self.is_over:
                 self.end_faults()
                 self.kernel.settle(int(settle_s * 1_000_000))

@@ -2,6 +2,7 @@
 
 import io
 
+import attrs
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
@@ -47,7 +48,7 @@ time  client-0                             Counter/c
       │  ✗────────── reply lost ───────────│
 10 s  │                                    ┆ ● is evicted
 30 s  │ ✗ no reply within 30 s             ┆
-      ── ✗ scenario: OutcomeUnknown: Counter/c: no reply within 30 s (drawn.py:…""".splitlines()
+      ── ✗ scenario: OutcomeUnknown: Counter/c: no reply within… (drawn.py:58) ─""".splitlines()
     )
 
 
@@ -177,3 +178,42 @@ def test_a_forgotten_beginning_is_said() -> None:
     diagram = Diagram(participants=("a",), objects=frozenset(), steps=steps(1), is_cut=True)
 
     assert "the beginning of the trace is no longer there" in plain(diagram)[2]
+
+
+def test_whoever_only_calls_stands_left_of_the_objects() -> None:
+    """Also where several of them share a lane."""
+    lost = ("reply 1 of Counter/c.increment to client-0", "lost")
+    heading = plain(drawn(clicks, [lost], clients=5), width=70)[0]
+
+    assert heading.index("others") < heading.index("client-0") < heading.index("Counter/c")
+
+
+def test_times_are_shown_to_the_millisecond() -> None:
+    """What is nearer than that has one time."""
+    found = [
+        Step(number=n, time_us=time_us, source="a", text=f"note {n}")
+        for n, time_us in enumerate((2_123_456, 2_123_457, 2_124_600))
+    ]
+
+    assert [line.partition("│")[0].strip() for line in plain(notes(*found))[2:]] == [
+        "2.123 s",
+        "",
+        "2.125 s",
+    ]
+
+
+def test_the_place_of_a_failure_is_kept() -> None:
+    """Whatever is cut before it; a place that would fill the line is cut as well."""
+    end = Step(number=2, time_us=0, source="", text=f"✗ {'x' * 90} (story.py:7)", is_marked=True)
+    note = Step(number=1, time_us=0, source="a", text="note")
+    long = attrs.evolve(end, text=f"✗ {'x' * 90} ({'y' * 60}.py:7)")
+
+    assert plain(notes(note, end))[-1].rstrip(" ─").endswith("x… (story.py:7)")
+    assert plain(notes(note, long))[-1].rstrip(" ─").endswith("x…")
+
+
+def test_a_run_without_participants_has_no_chart() -> None:
+    """One line says so."""
+    end = Step(number=1, time_us=0, source="", text="✗ scenario: no", is_marked=True)
+
+    assert plain(notes(end, names=())) == ["nobody called anybody"]

@@ -44,7 +44,6 @@ def test_the_version_is_that_of_the_package(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("", "Missing command"),
         ("fly", "No such command 'fly'"),
         ("run", "Missing argument 'NAME'"),
         ("run nothing", "no scenario is called 'nothing'"),
@@ -113,7 +112,7 @@ def test_wrong_input_is_one_line(folder: Folder, arguments: str, words: str) -> 
     line = folder.refused(*given.split())
 
     assert words in line
-    assert folder.refused(*given.split(), *(["--json"] if given else [])) != ""
+    assert folder.refused(*given.split(), "--json") != ""
 
 
 @pytest.mark.parametrize(
@@ -233,3 +232,12 @@ def test_the_module_is_a_program(folder: Folder) -> None:
     assert ran.returncode == 0
     assert ran.stdout.startswith("[")
     assert Path(folder.path, f"{folder.module}.py").exists()
+
+
+def test_nothing_at_all_shows_the_help(folder: Folder) -> None:
+    """On stderr, as wrong usage is told; nothing has run."""
+    ran = folder.run()
+
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("Usage: durasim [OPTIONS] COMMAND")
+    assert "130  interrupted" in ran.err

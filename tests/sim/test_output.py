@@ -8,6 +8,7 @@ import pytest
 from rich.text import Text
 
 from durasim.sim.output import Output, Unprintable
+from durasim.sim.tables import sometimes_table
 
 
 class Broken(io.TextIOBase):
@@ -109,3 +110,12 @@ def test_hints_are_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     Output(is_json=False).hint("half way")
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_tables_have_no_blanks_at_the_end_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last column is as wide as what stands in it, line by line."""
+    Output(is_json=False).say(sometimes_table({"a long name": True, "b": False}))
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rstrip() for line in lines] == lines
+    assert lines[-2:] == ["a long name   yes", "b             never"]
