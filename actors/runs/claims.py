@@ -105,12 +105,12 @@ class KeyedStart:
         replayed = await self._replay(row)
         if replayed is not None:
             return replayed
-        if await self.take_back(row, self.surface.seal):
-            claimed = await self.store.claim(row.key, row.run_id)
-            if claimed is None:
-                raise IdempotentStartPendingError(row.run_id, row.updated_at)
-            return started(claimed, self.log)
+        is_back = await self.take_back(row, self.surface.seal)
         now = await read_again(self.store, row)
+        if is_back and now.state == "reserved":
+            decided = await self._claim_again(now)
+            if decided is not None:
+                return decided
         if now != row:
             # Somebody has just given it back, claimed it again or ended it: no verdict about that.
             raise IdempotentStartPendingError(row.run_id, now.updated_at)
@@ -120,7 +120,7 @@ class KeyedStart:
         """Claim a row that is `reserved`, unless what was refused is still on its way out."""
         if await self.surface.live(row):
             raise IdempotentStartPendingError(row.run_id, row.updated_at)
-        claimed = await self.store.claim(row.key, row.run_id)
+        claimed = await self.store.claim(row.key, row.run_id, row.updated_at)
         return None if claimed is None else started(claimed, self.log)
 
     async def _replay(self, row: Reservation) -> Decision | None:
@@ -144,7 +144,7 @@ async def begin_idempotent_start(
     reserved = await store.reserve(request, mint)
     row = reserved.reservation
     if may_skip_replay(reserved):
-        claimed = await store.claim(row.key, row.run_id)
+        claimed = await store.claim(row.key, row.run_id, row.updated_at)
         if claimed is not None:
             return started(claimed, start.log)
         row = await read_again(store, row)

@@ -80,7 +80,8 @@ STAMP: Final = "updated_at = MAX(?, updated_at + 1)"
 """Stamps grow with every change, whatever the clocks say: a stamp names one state of one row."""
 CLAIM: Final = (
     f"UPDATE {TABLE} SET state = 'started', {STAMP} "
-    f"WHERE key = ? AND run_id = ? AND state = 'reserved' RETURNING {COLUMNS}"
+    "WHERE key = ? AND run_id = ? AND state = 'reserved' AND updated_at = COALESCE(?, updated_at) "
+    f"RETURNING {COLUMNS}"
 )
 RELEASE: Final = (
     f"UPDATE {TABLE} SET state = 'reserved', {STAMP} "
@@ -254,12 +255,17 @@ class StartReservations:
             raise StartReservationUnreadableError("the start cannot be reserved") from error
         return first
 
-    async def claim(self, key: str, run_id: str) -> Reservation | None:
+    async def claim(self, key: str, run_id: str, stamp: int | None = None) -> Reservation | None:
         """`reserved` -> `started`; returns the row as this very call claimed it, or None.
 
         Only this answer establishes a claim: whoever lost it has none.
+
+        Args:
+            key, run_id: which row.
+            stamp: of the row that was looked at; one that was touched since is not claimed, since
+                what was found out about its run may not be so any more. None for any.
         """
-        claimed = await self._write(CLAIM, self._now_ms(), key, run_id)
+        claimed = await self._write(CLAIM, self._now_ms(), key, run_id, stamp)
         return None if claimed is None or not claimed.rows else parse(claimed.rows[0])
 
     async def release(self, key: str, run_id: str) -> bool:

@@ -48,10 +48,13 @@ right_snapshot = Snapshots.read
 right_start = RunnerRuntime._start_locked
 
 
-async def claim_without_cas(self: StartReservations, key: str, run_id: str) -> Reservation | None:
+async def claim_without_cas(
+    self: StartReservations, key: str, run_id: str, stamp: int | None = None
+) -> Reservation | None:
     """Claim whatever state the row is in."""
     anything = reservations.CLAIM.replace(" AND state = 'reserved'", "")
-    claimed = await self._write(anything, self._now_ms(), key, run_id)
+    del stamp
+    claimed = await self._write(anything, self._now_ms(), key, run_id, None)
     return None if claimed is None or not claimed.rows else right_parse(claimed.rows[0])
 
 

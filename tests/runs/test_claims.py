@@ -184,6 +184,18 @@ async def test_case_43_what_was_refused_may_still_be_on_its_way_out(keys: Keys) 
     assert (await keys.begin()).kind == "start"
 
 
+async def test_case_43_a_row_that_came_back_once_more_meanwhile_is_not_claimed(
+    keys: Keys, database: LocalDatabase
+) -> None:
+    """Somebody claimed it behind the question and was refused: that one may still be live."""
+    await keys.begin()
+    await keys.store.release("k", "run-1")
+    keys.surface.on_probe = lambda: database.make(f"UPDATE {TABLE} SET updated_at = updated_at + 2")
+    with pytest.raises(IdempotentStartPendingError):
+        await keys.begin()
+    assert (await keys.row()).state == "reserved"
+
+
 async def test_case_19_a_creator_is_no_creator_once_the_row_was_touched(
     keys: Keys, database: LocalDatabase
 ) -> None:

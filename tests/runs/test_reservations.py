@@ -145,6 +145,19 @@ async def test_case_16_a_row_is_claimed_once(store: StartReservations, mint: Nam
     assert await store.claim("k", "run-1") is None
 
 
+async def test_a_row_that_was_touched_since_is_not_claimed(
+    store: StartReservations, mint: Names
+) -> None:
+    """What was found out about its run may not be so any more (case 43)."""
+    row = (await store.reserve(ASKED, mint)).reservation
+    await store.claim("k", "run-1")
+    await store.release("k", "run-1")
+    assert await store.claim("k", "run-1", row.updated_at) is None
+    now = await store.read("k")
+    assert now is not None
+    assert await store.claim("k", "run-1", now.updated_at) is not None
+
+
 async def test_a_stamp_names_one_state_of_one_row(
     store: StartReservations, mint: Names, clock: Clock
 ) -> None:
