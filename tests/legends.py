@@ -142,6 +142,10 @@ def table_of_outcomes() -> str:
     return "\n".join(rows)
 
 
+ADD_ONE = "UPDATE counts SET total = total + 1"
+"""What tells how often it ran."""
+
+
 def asked_under(fault: Fault, option: str) -> tuple[str, int, float]:
     """Return what one query that *fault* strikes comes to: outcome, stored total, seconds."""
     outcomes: list[tuple[str, float]] = []
@@ -153,12 +157,13 @@ def asked_under(fault: Fault, option: str) -> tuple[str, int, float]:
             "CREATE TABLE counts (total INTEGER)", "INSERT INTO counts VALUES (0)"
         )
         try:
-            given = await world.client("alice").database.execute("UPDATE counts SET total = 1")
+            given = await world.client("alice").database.execute(ADD_ONE)
         except DatabaseFailed as error:
             fact = "nothing ran" if error.nothing_ran else "nobody can tell"
             outcomes.append((f"`DatabaseFailed`, {fact}", world.now_s))
         else:
             outcomes.append((f"{given.changes} row changed", world.now_s))
+        await trio.sleep(60)
         totals.append(int(str(world.database.look("SELECT total FROM counts").one()[0])))
 
     deviation = ("query 1 of UPDATE counts by alice", option)
