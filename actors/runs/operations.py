@@ -7,7 +7,7 @@ import attrs
 
 from ..object import DurableObject
 from .process import PROCESS, Front, RunProcess
-from .wiring import deployment_of, provision
+from .wiring import Services, deployment_of, provision
 
 __all__ = ["OPERATIONS", "Operations"]
 
@@ -31,3 +31,11 @@ class Operations(DurableObject, durable=False):
         if deployment_of(self).topology == "process":
             return await self.objects.get(RunProcess, PROCESS).tick()
         return attrs.asdict(await Front(self).tick().tick())
+
+    async def purge(self) -> dict[str, int]:
+        """Delete old runs, and old keys whose runs are gone, once; returns how many of what.
+
+        Raises:
+            DoStatusError: what is old cannot be read. Nothing was purged.
+        """
+        return attrs.asdict(await Services(self).retention().purge())

@@ -18,6 +18,7 @@ from .fence import ExecutionFence, FenceState, FenceWiring
 from .giveback import Design, GiveBack, give_back_of
 from .identity import DeploymentIdentity
 from .reservations import Log, StartReservations
+from .retention import RUN_RETENTION_DAYS, Retention
 from .runtime import Provider, RunnerRuntime
 from .snapshots import Snapshots
 from .webhooks import Delivery
@@ -83,6 +84,9 @@ class RunsDeployment:
         topology: where runs live: each in an object, or all in the one process of the router.
         before_start: the host's policy, asked before a key is reserved.
         request_context: the host's policy, asked before a run is persisted.
+        run_retention_days: RUN_RETENTION_DAYS, for runs that have ended.
+        key_retention_days: START_IDEMPOTENCY_RETENTION_DAYS, for keys that are spent: as long as
+            runs at least, and exactly so long for None.
         webhook_secrets: by provider; who is not in it delivers nothing.
         on_delivery: does what a webhook's delivery asks for; it may get one twice.
         log: told what went on beside an answer.
@@ -98,6 +102,8 @@ class RunsDeployment:
     topology: Literal["objects", "process"] = "objects"
     before_start: BeforeStart | None = None
     request_context: Provider | None = None
+    run_retention_days: int = RUN_RETENTION_DAYS
+    key_retention_days: int | None = None
     webhook_secrets: Mapping[str, str] = attrs.field(factory=dict[str, str], repr=False)
     on_delivery: OnDelivery = attrs.field(default=undelivered)
     log: Log = quiet
@@ -159,6 +165,16 @@ class Services:
     def snapshots(self) -> Snapshots:
         """The snapshots of runs."""
         return Snapshots(self.context.database)
+
+    def retention(self) -> Retention:
+        """Return what purges the deployment of what is old."""
+        return Retention(
+            self.context.database,
+            self.now_ms,
+            self.log,
+            run_days=self.deployment.run_retention_days,
+            key_days=self.deployment.key_retention_days,
+        )
 
     def runtime(self, workflows: Mapping[str, Workflow]) -> RunnerRuntime:
         """Return a new runtime for *workflows*, which lives in this actor."""
