@@ -54,7 +54,7 @@ def test_right_code_holds(scenario: Scenario) -> None:
         designs = {"design": ("holder", "sealer")}
         scenario = attrs.evolve(scenario, parameters={**scenario.parameters, **designs})
 
-    exploration = explore(scenario, runs=20, shrink=False)
+    exploration = explore(scenario, runs=6, shrink=False)
 
     assert exploration.found == ()
 
