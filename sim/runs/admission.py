@@ -233,7 +233,7 @@ class StampsGrow(Watching[None]):
     ) -> None:
         """A row was changed."""
         del seen, world
-        if before is not None and after is not None and isinstance(before.stamp, int):
+        if before is not None and after is not None and type(before.stamp) is int:
             grown = after.stamp > before.stamp
             assert grown, f"{after.key} went from stamp {before.stamp} to {after.stamp}"
 

@@ -1,5 +1,8 @@
 """Mutants of the execution fence: how it is read, where it is asked, whom the proof names."""
 
+# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# pyright: reportPrivateUsage=false
+
 from typing import Any
 
 from ...actors import DatabaseFailed

@@ -1,5 +1,8 @@
 """Mutants of the predicate, and of who gives a claim back when."""
 
+# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# pyright: reportPrivateUsage=false
+
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 

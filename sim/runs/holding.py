@@ -1,5 +1,8 @@
 """Mutants of holder and sealer: what is bound, what is named, what is refused for good."""
 
+# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# pyright: reportPrivateUsage=false
+
 from typing import Any
 
 from ...actors.runs import (

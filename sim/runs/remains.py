@@ -1,5 +1,8 @@
 """What is left of runs: of those that were refused nothing, of deadlines none unmet."""
 
+# Whether a run still executes is known to its object alone: it is looked at from outside.
+# pyright: reportPrivateUsage=false
+
 from typing import Any
 
 from ...actors import Address
