@@ -1,5 +1,8 @@
 """Mutants of the execution fence: how it is read, where it is asked, whom the proof names."""
 
+# A mutant stands in for a method, and uses what the method uses.
+# pyright: reportPrivateUsage=false
+
 from typing import Any
 
 from ...actors import DatabaseFailed

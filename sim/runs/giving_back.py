@@ -1,5 +1,8 @@
 """Mutants of the predicate, and of who gives a claim back when."""
 
+# A mutant stands in for a method, and uses what the method uses.
+# pyright: reportPrivateUsage=false
+
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 

@@ -1,5 +1,8 @@
 """Mutants of holder and sealer: what is bound, what is named, what is refused for good."""
 
+# A mutant stands in for a method, and uses what the method uses.
+# pyright: reportPrivateUsage=false
+
 from typing import Any
 
 from ...actors.runs import (

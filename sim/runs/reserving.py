@@ -1,5 +1,8 @@
 """Mutants of reservations: who claims, who is shown what, when a key is spent."""
 
+# A mutant stands in for a method, and uses what the method uses.
+# pyright: reportPrivateUsage=false
+
 from collections.abc import Callable
 from typing import Any
 
