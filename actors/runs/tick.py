@@ -33,6 +33,13 @@ FIRES_MAX: Final = 100
 
 INDETERMINATE: Final = "dispatch-indeterminate"
 
+SAID: Final[Mapping[FireState, str]] = {
+    "claimed": "schedule-fire-refused",
+    "deferred": "schedule-fire-deferred",
+    "failed": "schedule-fire-failed",
+}
+"""What the log says when an error leaves a fire in a state."""
+
 
 class FireSurface(Protocol):
     """How a fire's run is started, and how one finds out whether it was."""
@@ -157,7 +164,7 @@ class ScheduleTick:
     ) -> str:
         about = {"scheduleId": fire.schedule_id, "runId": fire.run_id}
         if error is not None:
-            self._log(f"schedule-fire-{state}", {**about, "error": str(error)})
+            self._log(SAID[state], {**about, "error": str(error)})
         try:
             await self._schedules.mark(fire, state, reason)
         except TablesUnreadableError as failure:
