@@ -97,7 +97,7 @@ CATEGORIES: Final = (
         ("key", "run_id", "state", "updated_at"),
     ),
     Category(
-        "schedule-fires", "work", "flowsafe_schedule_triggers", one_of("claimed deferred"),
+        "schedule-fires", "work", "flowsafe_schedule_triggers", one_of("claimed sent deferred"),
         ("schedule_id", "fire_at", "run_id", "state"),
     ),
     Category(

@@ -45,7 +45,7 @@ CREATE: Final = (
     owner_id TEXT NOT NULL,
     workflow_id TEXT NOT NULL,
     input TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('claimed', 'started', 'deferred', 'failed')),
+    state TEXT NOT NULL CHECK (state IN ('claimed', 'sent', 'started', 'deferred', 'failed')),
     reason TEXT,
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (schedule_id, fire_at)
@@ -70,10 +70,14 @@ ADVANCE: Final = (
 )
 MARK: Final = (
     f"UPDATE {FIRES} SET state = ?, reason = ?, updated_at = ? "
-    "WHERE schedule_id = ? AND fire_at = ? AND state IN ('claimed', 'deferred')"
+    "WHERE schedule_id = ? AND fire_at = ? AND state IN ('sent', 'deferred')"
+)
+SEND: Final = (
+    f"UPDATE {FIRES} SET state = 'sent', updated_at = ? "
+    "WHERE schedule_id = ? AND fire_at = ? AND state = 'claimed'"
 )
 
-FireState = Literal["claimed", "started", "deferred", "failed"]
+FireState = Literal["claimed", "sent", "started", "deferred", "failed"]
 
 
 @attrs.frozen
@@ -119,7 +123,8 @@ class Fire:
 
     Attributes:
         fire_at: when it was due, milliseconds since 1970 UTC.
-        state: "claimed" and "deferred" are still to be started, or to be found started.
+        state: "claimed" waits for somebody to send its start; "sent" has somebody who does; of a
+            "deferred" one nobody knows whether it runs.
         reason: why it was deferred or has failed.
     """
 
@@ -219,15 +224,20 @@ class Schedules:
         )
 
     async def unsettled(self, limit: int) -> list[Fire]:
-        """Return the fires of which nobody knows whether they have started, the oldest first."""
+        """Return the fires that are not known to have started or failed, the oldest first."""
         sql = (
-            f"SELECT {FIRE_COLUMNS} FROM {FIRES} WHERE state IN ('claimed', 'deferred') "
+            f"SELECT {FIRE_COLUMNS} FROM {FIRES} WHERE state IN ('claimed', 'sent', 'deferred') "
             "ORDER BY fire_at, schedule_id LIMIT ?"
         )
         return [fire(row) for row in await self._tables.read(sql, limit)]
 
+    async def send(self, taken: Fire) -> bool:
+        """Take it upon oneself to send the start of a claimed fire; whether it is ours to send."""
+        sent = await self._tables.change(SEND, self._now_ms(), taken.schedule_id, taken.fire_at)
+        return sent.changes > 0
+
     async def mark(self, taken: Fire, state: FireState, reason: str | None = None) -> None:
-        """Say what became of a fire; what is settled stays so."""
+        """Say what became of a fire that was sent; what is settled stays so."""
         values = (state, reason, self._now_ms(), taken.schedule_id, taken.fire_at)
         await self._tables.change(MARK, *values)
 

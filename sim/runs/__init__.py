@@ -1,7 +1,7 @@
 """The system `runs`: stories of run claims behind an execution fence, and what holds in them."""
 
 from .. import systems
-from . import fencing, giving_back, holding, properties, reserving, scenarios
+from . import fencing, giving_back, holding, properties, reserving, scenarios, standing
 
 __all__ = ["SYSTEM"]
 
@@ -33,6 +33,9 @@ SYSTEM = systems.System(
         scenarios.start_lost,
         scenarios.still_registered,
         scenarios.unkeyed,
+        standing.decision_under_lock,
+        standing.grown_old,
+        standing.tick_under_drain,
     ),
     (*properties.EVERYWHERE, properties.refused_runs_leave_nothing),
     (
@@ -40,6 +43,7 @@ SYSTEM = systems.System(
         *reserving.RESERVING,
         *fencing.FENCING,
         *holding.HOLDING,
+        *standing.STANDING,
     ),
 )
 """What `durasim` finds by the name `runs`."""

@@ -43,7 +43,7 @@ class Callers:
     runs: dict[str, str] = attrs.field(factory=dict[str, str])
     shown: dict[str, str] = attrs.field(factory=dict[str, str])
     began: set[str] = attrs.field(factory=set[str])
-    asking: "Counter[str]" = attrs.field(factory=Counter[str])
+    asking: Counter[str] = attrs.field(factory=Counter[str])
     decided: set[str] = attrs.field(factory=set[str])
 
 

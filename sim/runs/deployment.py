@@ -108,7 +108,7 @@ WORKFLOWS = (
 
 def authenticate(token: str) -> Caller | None:
     """Take a bearer token for the name of whoever bears it."""
-    return Caller(Owner("human", token), frozenset({"operator"}))
+    return Caller(Owner("human", token), frozenset({"operator", "approver"}))
 
 
 @attrs.frozen

@@ -1,6 +1,6 @@
 """Mutants of the execution fence: how it is read, where it is asked, whom the proof names."""
 
-# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# A mutant stands in for a method, and uses what the method uses.
 # pyright: reportPrivateUsage=false
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Mutants of the predicate, and of who gives a claim back when."""
 
-# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# A mutant stands in for a method, and uses what the method uses.
 # pyright: reportPrivateUsage=false
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Mutants of holder and sealer: what is bound, what is named, what is refused for good."""
 
-# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# A mutant stands in for a method, and uses what the method uses.
 # pyright: reportPrivateUsage=false
 
 from typing import Any

@@ -1,8 +1,5 @@
 """What is left of runs: of those that were refused nothing, of deadlines none unmet."""
 
-# Whether a run still executes is known to its object alone: it is looked at from outside.
-# pyright: reportPrivateUsage=false
-
 from typing import Any
 
 from ...actors import Address
@@ -91,7 +88,7 @@ class NotStartedWhileLive(Watching[None]):
         if entry.kind == "log start-decided":
             line = fields(entry)
             found = world.incarnation(Address("RunObject", f"order:{line['runId']}"))
-            run: Any = None if found is None else found._object
+            run: Any = None if found is None else found._object  # pyright: ignore[reportPrivateUsage]
             is_live = run is not None and bool(run._in_flight)
             assert not is_live, f"a start of {line['key']} was decided, and its run is live"
 

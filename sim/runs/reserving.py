@@ -1,6 +1,6 @@
 """Mutants of reservations: who claims, who is shown what, when a key is spent."""
 
-# A mutant is a patch from the inside: it reaches for what the right code keeps to itself.
+# A mutant stands in for a method, and uses what the method uses.
 # pyright: reportPrivateUsage=false
 
 from collections.abc import Callable

@@ -61,6 +61,9 @@ async def test_what_became_of_a_fire_is_said_once(schedules: Schedules) -> None:
     made = await schedules.create("s", ANN, "order", None, MINUTE, START_MS)
     claimed = await schedules.claim(made, "run-1")
     assert claimed is not None
+    await schedules.mark(claimed, "failed", "too early")
+    assert await schedules.send(claimed)
+    assert not await schedules.send(claimed)
     await schedules.mark(claimed, "deferred", "nobody answers")
     (deferred,) = await schedules.unsettled(10)
     assert (deferred.state, deferred.reason) == ("deferred", "nobody answers")

@@ -2,6 +2,8 @@
 
 import pytest
 
+from durasim.actors import Overloaded, RunRouteError, Statement
+from durasim.actors.runs.errors import ExecutionFencedError
 from durasim.actors.runs.fence import ExecutionFence, FenceState
 from durasim.actors.runs.reservations import Owner
 from durasim.actors.runs.run_errors import (
@@ -146,10 +148,10 @@ async def test_a_pass_reads_the_fence_once(
 
 
 @pytest.mark.parametrize("ran", [False, True])
-async def test_a_fire_whose_start_nobody_knows_of_is_deferred_and_settled_by_its_run(
+async def test_a_fire_whose_start_nobody_knows_of_is_deferred_and_never_sent_again(
     tick: ScheduleTick, schedules: Schedules, runs: Runs, database: LocalDatabase, ran: bool
 ) -> None:
-    """As when the fence closes in the middle of a pass: the same run is started, or found."""
+    """It may have begun and died. Later passes look for its run, and find it if it is there."""
     await owe(schedules)
     runs.error, runs.runs_all_the_same = RunStateUnreadableError("lost"), ran
 
@@ -157,9 +159,53 @@ async def test_a_fire_whose_start_nobody_knows_of_is_deferred_and_settled_by_its
     assert fires(database) == [("run-1", "deferred", "dispatch-indeterminate")]
 
     runs.error = None
+    assert await tick.tick() == (Tally(started=1) if ran else Tally(deferred=1))
+    assert runs.started == ["run-1"] * ran
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ExecutionFencedError("draining", "run start"),
+        RunRouteError(503, "fenced", {"code": "EXECUTION_FENCE_UNREADABLE"}),
+        Overloaded("RunObject/order:run-1", 1),
+    ],
+)
+async def test_a_fire_of_which_surely_nothing_ran_is_sent_again(
+    tick: ScheduleTick,
+    schedules: Schedules,
+    runs: Runs,
+    database: LocalDatabase,
+    refusal: Exception,
+) -> None:
+    """As when the fence closes in the middle of a pass: after the reopening the same run starts."""
+    await owe(schedules)
+    runs.error = refusal
+    assert await tick.tick() == Tally(due=1, claimed=1, refused=1)
+    assert fires(database) == [("run-1", "claimed", "refused")]
+
+    runs.error = None
     assert await tick.tick() == Tally(started=1)
     assert runs.started == ["run-1"]
-    assert fires(database) == [("run-1", "started", None)]
+
+
+async def test_a_fire_is_sent_by_one_pass(
+    tick: ScheduleTick, schedules: Schedules, runs: Runs, database: LocalDatabase
+) -> None:
+    """Two may find it claimed; whoever comes second leaves it alone."""
+    await owe(schedules)
+    (due,) = await schedules.due(10)
+    fire = await schedules.claim(due, "run-1")
+    assert fire is not None
+
+    def overtake(label: str) -> None:
+        if label == "SELECT flowsafe_schedule_triggers":
+            database.after = never
+            database.run([Statement("UPDATE flowsafe_schedule_triggers SET state = 'sent'")])
+
+    database.after = overtake
+    assert await tick.tick() == Tally()
+    assert runs.started == []
 
 
 async def test_a_fire_that_was_claimed_by_somebody_who_died_is_started_by_the_next_pass(
@@ -213,12 +259,22 @@ async def test_a_database_that_fails_in_a_pass_is_logged_and_met_again(
     for label, kind in (
         ("SELECT flowsafe_schedule_triggers", "schedule-tick-unreadable"),
         ("batch INSERT flowsafe_schedule_triggers", "schedule-tick-claim-failed"),
-        ("UPDATE flowsafe_schedule_triggers", "schedule-tick-mark-failed"),
+        ("UPDATE flowsafe_schedule_triggers", "schedule-tick-send-failed"),
     ):
         database.failing = lambda asked, label=label: LOCKED if asked == label else None  # type: ignore[misc]
         await tick.tick()
         assert log.kinds[-1] == kind
-    database.failing = never
+    marks = 0
 
+    def second(label: str) -> Exception | None:
+        nonlocal marks
+        marks += label == "UPDATE flowsafe_schedule_triggers"
+        return LOCKED if marks == 2 else None
+
+    database.failing = second
     assert await tick.tick() == Tally(started=1)
-    assert runs.started == ["run-1"] or runs.started == ["run-2"]
+    assert log.kinds[-1] == "schedule-tick-mark-failed"
+    database.failing = never
+    assert await tick.tick() == Tally(started=1)
+    assert runs.started == ["run-2"]
+    assert await tick.tick() == Tally()
