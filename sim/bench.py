@@ -23,6 +23,7 @@ from .workloads import (
     timed,
     timed_many,
     timed_sleeps,
+    watched_calls,
 )
 
 __all__ = ["Bench", "Measure", "run_bench"]
@@ -131,8 +132,8 @@ def _growth(what: str, small: dict[str, int], large: dict[str, int]) -> Measure:
         f"a run as {what} grow 10x, all properties on",
         "ms",
         1 / 1.15,
-        lambda: timed(serial_calls, **small) * 10,
-        lambda: timed(serial_calls, **large),
+        lambda: timed(watched_calls, **small) * 10,
+        lambda: timed(watched_calls, **large),
         pairs=5,
     )
 

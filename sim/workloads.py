@@ -5,6 +5,7 @@ import math
 import tracemalloc
 from collections.abc import Awaitable, Callable
 from time import perf_counter
+from typing import Any
 
 import attrs
 import trio
@@ -29,6 +30,7 @@ __all__ = [
     "timed",
     "timed_many",
     "timed_sleeps",
+    "watched_calls",
 ]
 
 
@@ -111,7 +113,9 @@ PLAN = (LoseReply(at_most=0), Crash(at_most=0, at=("before commit", "after commi
 
 
 def _calls(
-    name: str, begin: Callable[[World, str, str], Callable[[], Awaitable[object]]]
+    name: str,
+    begin: Callable[[World, str, str], Callable[[], Awaitable[object]]],
+    *properties: Property[Any],
 ) -> Scenario:
     """Return a scenario; *begin* gives a client's way to call the object of a name."""
 
@@ -129,7 +133,7 @@ def _calls(
                 nursery.start_soon(work, number)
 
     parameters = {"clients": (4,), "calls": (40,), "objects": (1,)}
-    return Scenario(name, story, PLAN, (CommitsAreCounted(),), parameters)
+    return Scenario(name, story, PLAN, properties, parameters)
 
 
 def _counting(
@@ -149,6 +153,7 @@ def _ordering(world: World, who: str, name: str) -> Callable[[], Awaitable[objec
 
 
 serial_calls = _calls("bench_serial", _counting(SerialCounter))
+watched_calls = _calls("bench_watched", _counting(SerialCounter), CommitsAreCounted())
 gated_calls = _calls("bench_gated", _counting(GatedCounter))
 payload_calls = _calls("bench_payload", _ordering)
 

@@ -116,7 +116,7 @@ def test_a_module_and_an_attribute_name_a_scenario(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nothing", "no scenario is called 'nothing'; none is registered"),
+        ("nothing", "no scenario is called 'nothing'; "),
         ("own_story.py:none", "own_story.py has no scenario 'none'; there is mine, other"),
         ("own_story.py:scenario", "own_story.py has no scenario 'scenario'; there is mine, other"),
         ("away.py:mine", "there is no file away.py"),
@@ -164,6 +164,13 @@ def test_a_registered_scenario_goes_by_its_own_name() -> None:
     assert reference(retried) == "retried"
     assert find_system("demo") is DEMO
     assert find_mutant("backwards") is MUTANT
+
+
+def test_an_empty_registry_is_said_to_be_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than named with nothing behind it."""
+    monkeypatch.setattr(systems, "registered", tuple)
+    with pytest.raises(UnknownScenario, match="called 'none'; none is registered"):
+        resolve("none")
 
 
 @pytest.mark.usefixtures("demo")
