@@ -5,20 +5,20 @@ run is read or written; after that the journal is armed first, so that whatever 
 behind is found by the alarm or by the next start (spec/run-claims.md 3.2, 3.4, 3.5).
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 import attrs
 import trio
 
-from ..object import AlarmInfo, DurableObject
+from ..object import AlarmInfo
 from ..worker import Route, WebRequest, WebResponse
+from .engine import Workflow
 from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from .gates import pass_gate
 from .giveback import is_sealed
-from .http import do_error_response, json_response, read_object
+from .http import json_response, read_object
 from .journal import Journal, Pending, charged, is_charged
-from .owners import REGISTRY, RunOwners
 from .requests import order_of, principal_of, resumption_of
 from .run_errors import (
     InvalidRunRequestError,
@@ -32,8 +32,8 @@ from .run_errors import (
 )
 from .runtime import Cut, RunnerRuntime, RunOrder, name_of
 from .schedules import Schedules
+from .served import BODY_BYTES_MAX, ServedObject
 from .snapshots import Snapshot
-from .wiring import Services
 
 __all__ = ["ROUTES", "RunObject"]
 
@@ -51,63 +51,28 @@ ROUTES = (
 )
 """What the one method answers."""
 
-BODY_BYTES_MAX = 2 << 20
-"""A start as it came from a router, which takes half of that, with what the router adds."""
 
-
-class RunObject(DurableObject):
+class RunObject(ServedObject):
     """One run, for as long as anything of it is kept. Its stored keys are those of `Journal`."""
 
+    routes = ROUTES
+
     def __init__(self) -> None:
+        super().__init__()
         self._operation = trio.Lock()
         self._in_flight: set[str] = set()
         self._journal = Journal(self.storage)
-        self._services: Services | None = None
-        self._runtime: RunnerRuntime | None = None
-
-    async def serve(self, request: WebRequest) -> WebResponse:
-        """Answer *request*; an error is an answer."""
-        try:
-            await self._check_identity(request)
-            for route in ROUTES:
-                parameters = route.match(request.path)
-                if parameters is not None and route.method == request.method:
-                    if parameters:
-                        self._check_name(parameters["workflow"], parameters["run"])
-                    handler: Callable[..., Awaitable[WebResponse]] = getattr(self, route.handler)
-                    return await handler(request, **parameters)
-            return json_response(404, {"error": f"no route {request.method} {request.path}"})
-        except Exception as error:
-            return do_error_response(error)
-
-    @property
-    def _wired(self) -> Services:
-        if self._services is None:
-            self._services = Services(self)
-        return self._services
-
-    async def _check_identity(self, request: WebRequest) -> None:
-        identity = self._wired.identity
-        identity.check_request(request)
-        await identity.check_database()
 
     def _check_name(self, workflow_id: str, run_id: str) -> None:
         if name_of(workflow_id, run_id) != self.address.name:
             raise ValueError(f"run {workflow_id}:{run_id} does not live in {self.address.name}")
 
-    def _runs(self) -> RunnerRuntime:
-        if self._runtime is None:
-            runtime = self._wired.runtime(self._wired.deployment.workflows)
-            if runtime.fence == "none" or runtime.reservations == "none":
-                raise RuntimeError(
-                    "a run object needs a fence and reservations beside its database"
-                )
-            self._runtime = runtime
-        return self._runtime
+    def _check_parameters(self, parameters: Mapping[str, str]) -> None:
+        if parameters:
+            self._check_name(parameters["workflow"], parameters["run"])
 
-    @property
-    def _owners(self) -> RunOwners:
-        return self.objects.get(RunOwners, REGISTRY)
+    def _workflows(self) -> Mapping[str, Workflow]:
+        return self._wired.deployment.workflows
 
     # ---- start
 

@@ -9,18 +9,18 @@ A start that is delivered twice while the first is under way shares its attempt:
 settles or undoes what both have written.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 
 import attrs
 import trio
 
-from ..object import AlarmInfo, DurableObject
+from ..object import AlarmInfo
 from ..worker import Route, WebRequest, WebResponse
+from .engine import Workflow
 from .gates import pass_gate
 from .giveback import is_sealed
-from .http import do_error_response, json_response, read_object
+from .http import json_response, read_object
 from .journal import Deadline, charged, is_charged
-from .owners import REGISTRY, RunOwners
 from .requests import order_of, principal_of, resumption_of
 from .run_errors import (
     InvalidRunRequestError,
@@ -30,12 +30,12 @@ from .run_errors import (
     RunTerminalConflictError,
     UnknownRunError,
 )
-from .runtime import RunnerRuntime, RunOrder, name_of
+from .runtime import RunOrder, name_of
+from .served import BODY_BYTES_MAX, ServedObject
 from .signals import Signals
 from .snapshots import Snapshot
 from .surface import ForbiddenError
 from .thread_journal import Attempt, ThreadJournal
-from .wiring import Services
 
 __all__ = ["ROUTES", "ThreadObject"]
 
@@ -53,8 +53,6 @@ ROUTES = (
 )
 """What the one method answers."""
 
-BODY_BYTES_MAX = 2 << 20
-
 
 class Shared:
     """An attempt in memory, with how many deliveries of its start are under way."""
@@ -66,52 +64,20 @@ class Shared:
         self.deliveries = 0
 
 
-class ThreadObject(DurableObject):
+class ThreadObject(ServedObject):
     """One thread. Its stored keys are those of `ThreadJournal`."""
 
+    routes = ROUTES
+
     def __init__(self) -> None:
+        super().__init__()
         self._records = trio.Lock()
         self._in_flight: dict[str, Shared] = {}
         self._journal = ThreadJournal(self.storage)
-        self._services: Services | None = None
-        self._runtime: RunnerRuntime | None = None
         self._signals: Signals | None = None
 
-    async def serve(self, request: WebRequest) -> WebResponse:
-        """Answer *request*; an error is an answer."""
-        try:
-            await self._check_identity(request)
-            for route in ROUTES:
-                parameters = route.match(request.path)
-                if parameters is not None and route.method == request.method:
-                    handler: Callable[..., Awaitable[WebResponse]] = getattr(self, route.handler)
-                    return await handler(request, **parameters)
-            return json_response(404, {"error": f"no route {request.method} {request.path}"})
-        except Exception as error:
-            return do_error_response(error)
-
-    @property
-    def _wired(self) -> Services:
-        if self._services is None:
-            self._services = Services(self)
-        return self._services
-
-    async def _check_identity(self, request: WebRequest) -> None:
-        identity = self._wired.identity
-        identity.check_request(request)
-        await identity.check_database()
-
-    def _runs(self) -> RunnerRuntime:
-        if self._runtime is None:
-            runtime = self._wired.runtime(self._wired.deployment.agents)
-            if runtime.fence == "none" or runtime.reservations == "none":
-                raise RuntimeError("a thread needs a fence and reservations beside its database")
-            self._runtime = runtime
-        return self._runtime
-
-    @property
-    def _owners(self) -> RunOwners:
-        return self.objects.get(RunOwners, REGISTRY)
+    def _workflows(self) -> Mapping[str, Workflow]:
+        return self._wired.deployment.agents
 
     def _check_owner(self, request: WebRequest) -> None:
         """Let through whose thread it is, and everybody while it is nobody's.

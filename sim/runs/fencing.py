@@ -16,7 +16,7 @@ from ...actors.runs import (
     http,
     journal,
     requests,
-    run_object,
+    served,
 )
 from ..mutants import Mutant
 from .admission import moves_are_won, proof_is_one_run, shut_means_untouched
@@ -122,7 +122,7 @@ async def gate_after_existing_run(self: RunObject, request: Any) -> Any:
     """Look for the run before the fence is asked."""
     async with self._operation:
         order = requests.order_of(
-            http.read_object(request, run_object.BODY_BYTES_MAX), requests.principal_of(request)
+            http.read_object(request, served.BODY_BYTES_MAX), requests.principal_of(request)
         )
         self._check_name(order.workflow_id, order.run_id)
         runs = self._runs()

@@ -13,7 +13,7 @@ from ...actors.runs import (
     http,
     journal,
     reservations,
-    run_object,
+    served,
 )
 from ..mutants import Mutant
 from .admission import sealed_stays_sealed, stamps_grow
@@ -65,7 +65,7 @@ def seal_in_memory(self: journal.Journal, stamp: int) -> None:
 async def seal_without_liveness(self: RunObject, request: Any, workflow: str, run: str) -> Any:
     """Seal whatever is under way."""
     del workflow, run
-    self._journal.seal(http.read_object(request, run_object.BODY_BYTES_MAX)["stamp"])
+    self._journal.seal(http.read_object(request, served.BODY_BYTES_MAX)["stamp"])
     return http.json_response(200, {"sealed": True})
 
 
