@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import trio
 
-from durasim.actors.runs import StepContext, Workflow
+from durasim.actors import WebRequest
+from durasim.actors.runs import RunObject, StepContext, Workflow
 from durasim.actors.runs.errors import ExecutionFencedError
 from durasim.actors.runs.identity import IDENTITY_HEADER
 from durasim.actors.runs.journal import Journal
@@ -16,7 +17,7 @@ from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.actors.runs.runtime import RunnerRuntime
 from durasim.sim import World
 
-from .stage import Stage, charge, play
+from .stage import ANN, IDENTITY, Stage, charge, play
 
 RUN = "order:r1"
 JOURNAL = "flowsafe:run-owner-recovery:v1"
@@ -95,6 +96,21 @@ def test_an_object_needs_a_fence_and_reservations() -> None:
             assert (status, "needs a fence" in body["error"]) == (500, True)
 
         tell(story, **{missing: "none"})
+
+
+@pytest.mark.parametrize("verb", ["", "start-liveness"])
+def test_an_object_answers_for_its_own_run_only(verb: str) -> None:
+    """A request that names another run came to the wrong object: 500, as a wiring mistake is."""
+
+    async def story(stage: Stage) -> None:
+        path = "/runs/order/other" + (f"/{verb}" if verb else "")
+        given = {IDENTITY_HEADER: IDENTITY, PRINCIPAL_HEADER: principal_header(ANN.owner)}
+        stub = stage.world.client("inside").get(RunObject, RUN)
+        answer = await stub.serve(WebRequest("GET", path, b"", given))
+        assert answer.status == 500
+        assert b"order:other does not live in order:r1" in answer.body
+
+    tell(story)
 
 
 def test_what_is_no_route_is_not_there() -> None:
