@@ -1,8 +1,9 @@
-"""What is left of the dead in places where their own scope does not reach, and the time it takes."""
+"""What is left of the dead where their own scope does not reach, and the time that it takes."""
 
 from contextvars import Context
 
 import trio
+
 from durasim.actors import DurableObject, OutcomeUnknown
 from durasim.sim import Crash, Job, Recorded, Scenario, World, run_once
 
