@@ -40,7 +40,11 @@ each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda each: eac
 def played(machine: type[RuleBasedStateMachine], examples: int, **rest: Any) -> int:
     """Drive a machine, the same way each time; returns how often it went to its end."""
     ended: list[RuleBasedStateMachine] = []
-    counted = type(machine.__name__, (machine,), {"teardown": ended.append})
+
+    def teardown(self: RuleBasedStateMachine) -> None:
+        ended.append(self)
+
+    counted = type(machine.__name__, (machine,), {"teardown": teardown})
     run_state_machine_as_test(
         counted,
         settings=settings(
