@@ -1,6 +1,7 @@
 """One simulated host: a `Host` over simulated ports, which crashes, is swapped, starts again."""
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -134,7 +135,13 @@ class WorldTurns:
 class Machine:
     """A place where objects run, by name."""
 
-    def __init__(self, world: "World", name: str, versions: tuple[Classes, ...]) -> None:
+    def __init__(
+        self,
+        world: "World",
+        name: str,
+        versions: tuple[Classes, ...],
+        env: Mapping[str, object] | None = None,
+    ) -> None:
         """Make it; `start` turns it on.
 
         Args:
@@ -142,10 +149,12 @@ class Machine:
             name: in traces and sentences.
             versions: the classes of each code version; the first is deployed, a swap changes over
                 to the next, and back.
+            env: what its code finds before the world's own `env`, the same for each version.
         """
         self.world = world
         self.name = name
         self.versions = versions
+        self._envs = (env or {},) * len(versions)
         self.version = 0
         self.generation = 0
         self.skew_us = 0
@@ -167,7 +176,7 @@ class Machine:
             probe=WorldProbe(world),
             version=f"v{self.version + 1}",
             met=world.learn,
-            env=world.env,
+            env=ChainMap({**self._envs[self.version]}, world.env),
             database=world.database,
         )
         classes: Classes = (*self.versions[self.version], *self.extra)
@@ -209,6 +218,16 @@ class Machine:
         self.host = self._make()
         old.crash(reason)
         self.start()
+
+    def deploy(self, classes: Classes, env: Mapping[str, object] | None = None) -> None:
+        """Upload one more version of the code with what its env binds: every object restarts.
+
+        A swap goes round among all versions that were ever here, each with its own bindings.
+        """
+        self.versions = (*self.versions, classes)
+        self._envs = (*self._envs, env or {})
+        self.version = len(self.versions) - 2
+        self.swap()
 
     def swap(self) -> None:
         """Change over to the next version of the code: every object restarts."""

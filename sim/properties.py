@@ -48,6 +48,9 @@ class Property(Generic[S]):
         """Return the state at the beginning of a run."""
         raise NotImplementedError
 
+    def attached(self, state: S, world: "World") -> None:
+        """The run begins in *world*. What watches it by other means than `kinds` begins here."""
+
     def observe(self, state: S, event: Row) -> S:
         """Return the state after *event*."""
         del event
@@ -110,6 +113,7 @@ class Watch:
         self.unasked: list[str] = []
         for each in properties:
             self._states[each.name] = each.init()
+            each.attached(self._states[each.name], world)
             if each.when == "sometimes":
                 self.reached[each.name] = False
             for kind in each.kinds:

@@ -126,8 +126,11 @@ class World:
         self,
         name: str,
         *versions: tuple[type[DurableObject | Worker], ...],
+        env: Mapping[str, object] | None = None,
     ) -> Machine:
         """Turn on a machine that runs the classes of *versions*, one tuple for each code version.
+
+        Its code finds *env* before the world's own.
 
         Raises:
             ValueError: there is one of that name. Nothing changed.
@@ -135,7 +138,7 @@ class World:
         refuse_dead(self)
         if name in self.machines:
             raise ValueError(f"there is a machine {name!r} already")
-        machine = self.machines[name] = Machine(self, name, versions or ((),))
+        machine = self.machines[name] = Machine(self, name, versions or ((),), env)
         machine.start()
         return machine
 
