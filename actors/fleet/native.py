@@ -72,14 +72,22 @@ class ControlPlane(Protocol):
 
 
 class Containers(Protocol):
-    """The container of one member, and its threads' workspaces."""
+    """The container of one member, and the workspaces in it.
+
+    A workspace has a name that is never used again once it was removed, so that a removal that
+    comes late or twice strikes no other one.
+    """
 
     async def activity(self) -> Activity:
         """Return what it is doing; starts nothing."""
         ...
 
-    async def stop(self) -> None:
-        """Stop it; its replacement starts on the selected image when it is needed."""
+    async def stop(self, boot_id: str) -> None:
+        """Stop the boot of that id; its replacement starts on the selected image when it is needed.
+
+        If another boot runs by now, or none, nothing happens: a request that comes late or twice
+        strikes nobody else.
+        """
         ...
 
     async def start(self) -> Activity:
@@ -90,18 +98,18 @@ class Containers(Protocol):
         """Restore what a fresh boot needs; returns when it is whole."""
         ...
 
-    async def provision(self, thread: str) -> None:
-        """Make the thread's workspace, unless it is there."""
+    async def provision(self, workspace: str) -> None:
+        """Make the workspace, unless it is there."""
         ...
 
-    async def submit(self, operation: str, permit: str, thread: str, work: str) -> Any:
-        """Run *work* in the thread's workspace under the permit; returns what it printed."""
+    async def submit(self, operation: str, permit: str, workspace: str, work: str) -> Any:
+        """Run *work* in the workspace under the permit; returns what it printed."""
         ...
 
-    async def is_preserved(self, thread: str) -> bool:
-        """Whether everything in the thread's workspace exists elsewhere too."""
+    async def is_preserved(self, workspace: str) -> bool:
+        """Whether everything in the workspace exists elsewhere too."""
         ...
 
-    async def remove(self, thread: str) -> None:
-        """Remove the thread's workspace for good."""
+    async def remove(self, workspace: str) -> None:
+        """Remove the workspace for good."""
         ...
