@@ -8,6 +8,7 @@ from .errors import (
     ExecutionFenceUnreadableError,
     IdempotentStartAlreadySettledError,
     IdempotentStartPendingError,
+    IdempotentStartUnresolvableError,
     StartReservationOwnerMismatchError,
     StartReservationTargetMismatchError,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "Gate",
     "IdempotentStartAlreadySettledError",
     "IdempotentStartPendingError",
+    "IdempotentStartUnresolvableError",
     "Inventory",
     "Notification",
     "NotificationDispatch",
