@@ -271,8 +271,8 @@ class Incarnation(Actor):
 
     def _committed(self, commit: Commit, error: Exception | None) -> None:
         alarm = commit.alarm
-        if error is None and not isinstance(alarm, Absent):
-            # The alarm is stored even if this incarnation has ended since.
+        if not isinstance(alarm, Absent) and (error is None or self._layers.keeps(alarm)):
+            # It is stored even if this incarnation has ended since, or nobody could say.
             self._on_alarm(self.address, alarm)
         if not self.alive:
             return

@@ -9,6 +9,7 @@ from heapq import merge
 from operator import itemgetter
 
 from ..wire import ABSENT, Absent
+from .errors import StorageFailed
 from .ports import Commit, ObjectStore, SqlSession
 
 __all__ = ["Layer", "Layers"]
@@ -85,6 +86,13 @@ class Layers:
             if not isinstance(layer.alarm, Absent):
                 return layer.alarm
         return None if self.alarm_hidden or self._cleared else self._store.alarm()
+
+    def keeps(self, alarm: int | None) -> bool:
+        """Whether *alarm* is stored, although its commit is said to have failed."""
+        try:
+            return self._store.alarm() == alarm
+        except StorageFailed:
+            return False
 
     def clear(self) -> None:
         """Drop everything, the alarm included."""

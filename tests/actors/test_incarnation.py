@@ -1,12 +1,13 @@
 """One incarnation: its constructor, left-over work, resets, its end."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import trio
 
-from durasim.actors import DurableObject, ObjectReset
-from durasim.sim import World
+from durasim.actors import AlarmInfo, DurableObject, ObjectReset
+from durasim.sim import AmbiguousCommit, FailWrite, World
 
 from .slow import together
 from .stage import kinds, tell
@@ -123,3 +124,44 @@ def test_an_idle_object_is_evicted_after_ten_seconds_and_comes_back() -> None:
         assert await memory.count_up() == 1
 
     assert kinds(tell(story), "evict")[0] == "evict"
+
+
+class Bell(DurableObject):
+    """Notes when it rings."""
+
+    async def wind(self) -> None:
+        """Ring in a minute."""
+        await self.storage.set_alarm(timedelta(seconds=60))
+
+    async def alarm(self, info: AlarmInfo) -> None:
+        """Note how often it was tried before."""
+        self.env["ledger"].note("rang", info.retry_count)
+
+
+@pytest.mark.parametrize(
+    ("fault", "option", "rings"), [(AmbiguousCommit, "ambiguous", 1), (FailWrite, "fails", 0)]
+)
+def test_what_is_stored_rings_though_nobody_could_say(
+    fault: type[AmbiguousCommit | FailWrite], option: str, rings: int
+) -> None:
+    """An alarm whose commit is said to have failed rings if, and only if, it is stored."""
+
+    async def story(world: World) -> None:
+        with pytest.raises(ObjectReset):
+            await world.client("a").get(Bell, "b").wind()
+        await trio.sleep(120)
+        assert world.ledger.count("rang") == rings
+
+    assert tell(story, ("commit 1 of Bell/b in wind", option), faults=[fault()]).ok
+
+
+def test_an_alarm_that_is_done_is_not_tried_again_though_nobody_could_say() -> None:
+    """Its deletion is stored: what rang is over."""
+
+    async def story(world: World) -> None:
+        await world.client("a").get(Bell, "b").wind()
+        await trio.sleep(600)
+        assert world.ledger.count("rang") == 1
+
+    deviation = ("commit 1 of Bell/b in alarm", "ambiguous")
+    assert tell(story, deviation, faults=[AmbiguousCommit()]).ok

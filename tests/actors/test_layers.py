@@ -2,10 +2,10 @@
 
 from hypothesis import given, strategies as st
 
-from durasim.actors import Commit
+from durasim.actors import Commit, StorageFailed
 from durasim.actors.fleeting import FleetingStore
 from durasim.actors.layers import Layers
-from durasim.wire import ABSENT
+from durasim.wire import ABSENT, Address
 
 
 def stored(**keys: bytes) -> FleetingStore:
@@ -127,3 +127,18 @@ def test_a_scan_shows_what_a_plain_dictionary_would(
 
     assert list(layers.scan(start, end, reverse=reverse)) == expected
     assert {key: layers.get(key) for key in "abcd"} == {key: model.get(key) for key in "abcd"}
+
+
+def test_an_alarm_is_kept_if_the_store_has_it_and_can_say_so() -> None:
+    """A store that cannot be read says nothing."""
+
+    class Damaged(FleetingStore):
+        def alarm(self) -> int | None:
+            raise StorageFailed(Address("Bell", "b"), "the stored alarm is damaged")
+
+    store = FleetingStore()
+    store.commit(Commit(1, {}, 7), lambda _error: None)
+
+    assert Layers(store).keeps(7)
+    assert not Layers(store).keeps(8)
+    assert not Layers(Damaged()).keeps(7)
