@@ -4,24 +4,37 @@ from typing import Any
 
 import trio
 
+from ...actors.runs import RunObject, RunProcess, ThreadObject
+from ..fault import Fault
 from .deployment import DESIGNS, TOPOLOGIES
 
 __all__ = [
     "EACH",
     "FENCE",
     "RESERVATIONS",
+    "STEADFAST",
+    "TOPOLOGIES",
+    "at_runs",
     "drain_in",
     "finish_as",
     "start_as",
 ]
 
 EACH: dict[str, Any] = {"topology": TOPOLOGIES, "design": DESIGNS}
+STEADFAST: tuple[str, ...] = ("holder", "sealer")
+"""Designs that stand every fault; the router has assumptions (8.2)."""
 
 
 RESERVATIONS = "flowsafe_start_idempotency"
 
 
 FENCE = "flowsafe_execution_fence"
+
+
+def at_runs(*kinds: type[Fault], at_most: int = 1) -> tuple[Fault, ...]:
+    """Return each kind of fault at whatever runs live in, one for each topology."""
+    homes = (RunObject, ThreadObject, RunProcess)
+    return tuple(kind(home, at_most=at_most) for kind in kinds for home in homes)
 
 
 async def drain_in(stage: Any, seconds: float) -> None:
