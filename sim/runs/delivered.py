@@ -33,7 +33,7 @@ from .properties import (
     no_key_is_stranded,
     not_started_while_live,
 )
-from .setting import EACH, RESERVATIONS, drain_in, start_as
+from .setting import EACH, RESERVATIONS, STEADFAST, TOPOLOGIES, at_runs, drain_in, start_as
 
 __all__ = [
     "delivered_twice",
@@ -49,12 +49,10 @@ __all__ = [
 
 @scenario(
     faults=(
-        LoseRequest(RunObject, at_most=2),
-        LoseReply(RunObject, at_most=2),
+        *at_runs(LoseRequest, LoseReply, at_most=2),
+        *at_runs(Crash, Restart),
         LoseQuery(at_most=2),
         LoseQueryReply(at_most=2),
-        Crash(RunObject, at_most=1),
-        Restart(RunObject, at_most=1),
     ),
     properties=CLAIMS + ANSWERS,
     parameters={**EACH, "workflow": ("order", "approval")},
@@ -86,9 +84,9 @@ async def lost_replies(
         LoseReply(RunObject, at_most=1),
     ),
     properties=CLAIMS,
-    parameters={"design": DESIGNS},
+    parameters={"design": STEADFAST},
 )
-async def duplicate_start(world: World, design: Design = "router") -> None:
+async def duplicate_start(world: World, design: Design = "holder") -> None:
     """A start is delivered twice, and the fence closes between the two (case 41)."""
     stage = await set_stage(world, "objects", design)
     async with trio.open_nursery() as nursery:
@@ -118,12 +116,12 @@ async def delivered_twice(world: World, design: Design = "router") -> None:
 
 
 @scenario(
-    faults=(DuplicateQuery(f"{RESERVATIONS}.UPDATE", at_most=1), Crash(RunObject, at_most=1)),
+    faults=(DuplicateQuery(f"{RESERVATIONS}.UPDATE", at_most=1), *at_runs(Crash)),
     properties=CLAIMS,
-    parameters=EACH,
+    parameters={"topology": TOPOLOGIES, "design": STEADFAST},
 )
 async def stale_release(
-    world: World, topology: Topology = "objects", design: Design = "router"
+    world: World, topology: Topology = "objects", design: Design = "holder"
 ) -> None:
     """A release takes effect twice, the second time when the key was claimed anew (case 42)."""
     stage = await set_stage(world, topology, design)
@@ -141,7 +139,7 @@ async def stale_release(
 @scenario(
     faults=(DuplicateRequest(RunObject, at_most=1),),
     properties=CLAIMS,
-    parameters={"design": ("holder", "sealer")},
+    parameters={"design": STEADFAST},
 )
 async def echo_after_reopen(world: World, design: Design = "holder") -> None:
     """A refused start arrives again when the deployment is open: its claim is another's now."""
@@ -160,7 +158,7 @@ async def echo_after_reopen(world: World, design: Design = "holder") -> None:
         Evict(RunObject, at_most=1),
     ),
     properties=(*CLAIMS, no_key_is_stranded),
-    parameters={"design": ("holder", "sealer")},
+    parameters={"design": STEADFAST},
 )
 async def start_lost(world: World, design: Design = "sealer") -> None:
     """A start is lost or late, and somebody asks about it (L4): only the sealer gets it back."""
@@ -223,7 +221,7 @@ class SlowOwners(RunOwners, name=RunOwners.stored_name):
 
 @scenario(
     properties=(*CLAIMS, not_started_while_live),
-    parameters={"design": ("holder", "sealer")},
+    parameters={"design": STEADFAST},
 )
 async def still_registered(world: World, design: Design = "holder") -> None:
     """A claim is back, and the start that was refused is not quite over (19, 43)."""
