@@ -1,7 +1,6 @@
 """What callers may rely on: the table of answers, and that a refusal means nothing ran."""
 
 from collections import Counter
-from typing import Any
 
 import attrs
 
@@ -13,7 +12,6 @@ from .watching import Reserved, Watched, Watching, stored_status
 
 __all__ = [
     "AnswersFit",
-    "NoKeyIsStranded",
     "NoStartFailsUnheard",
     "RefusedMeansUntouched",
 ]
@@ -148,29 +146,3 @@ class NoStartFailsUnheard(Watching[None]):
             _, key, status, *_ = told(entry)
             fine = status not in (0, 500) or is_lossy(world)
             assert fine, f"{key} was answered {status}, and no message was lost"
-
-
-class NoKeyIsStranded(Watching[dict[str, Any]]):
-    """No key ends unresolvable, except by the losses that its design names."""
-
-    name = "no key is stranded"
-
-    def begin(self) -> dict[str, Any]:
-        """Nothing is known of the deployment."""
-        return {"design": "router", "began": set()}
-
-    def noted(self, seen: Watched[dict[str, Any]], entry: Entry, world: World) -> None:
-        """Look at a final answer."""
-        if entry.kind == "deployed":
-            seen.own["design"] = told(entry)[1]
-        elif entry.kind == "began":
-            seen.own["began"].add(told(entry)[0])
-        elif entry.kind == "final":
-            key, status, code, _ = told(entry)
-            if status == 200:
-                return
-            row = seen.rows.get(key)
-            is_bound = row is not None and row.start_token is not None
-            never_began = not is_bound and key not in seen.own["began"]
-            excused = is_lossy(world) and not (seen.own["design"] == "sealer" and never_began)
-            assert excused, f"{key} is stranded: its last answer is {status} {code}"

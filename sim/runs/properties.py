@@ -12,7 +12,7 @@ from .admission import (
     shut_means_untouched,
     stamps_grow,
 )
-from .answers import AnswersFit, NoKeyIsStranded, NoStartFailsUnheard, RefusedMeansUntouched
+from .answers import AnswersFit, NoStartFailsUnheard, RefusedMeansUntouched
 from .remains import (
     LiveDeadlinesAreMet,
     NotStartedWhileLive,
@@ -26,6 +26,8 @@ from .rows import (
     SettledStaysSettled,
     StartIsDecidedOnce,
 )
+from .stranding import NoKeyIsStranded
+from .verdicts import live_is_pending, nonsense_is_unreadable, runs_are_bound, shut_out_is_told
 
 __all__ = [
     "ANSWERS",
@@ -73,8 +75,12 @@ CLAIMS: tuple[Property[Any], ...] = (
     moves_are_won,
     proof_is_one_run,
     keyed_only,
+    runs_are_bound,
+    shut_out_is_told,
+    live_is_pending,
+    nonsense_is_unreadable,
 )
-"""What holds of rows in every story, under every fault of a design's assumptions."""
+"""What holds in every story, under every fault of a design's assumptions."""
 
 ANSWERS: tuple[Property[Any], ...] = (
     answers_fit,

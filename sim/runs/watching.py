@@ -16,8 +16,8 @@ from ..world import World
 __all__ = ["Fence", "Reserved", "Watched", "Watching"]
 
 ROWS = (
-    "SELECT key, run_id, state, updated_at, start_token, owner_id FROM flowsafe_start_idempotency "
-    "ORDER BY key"
+    "SELECT key, run_id, state, updated_at, start_token, owner_id, thread_id "
+    "FROM flowsafe_start_idempotency ORDER BY key"
 )
 FENCE = "SELECT state, proof_key, proof_run_id FROM flowsafe_execution_fence"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?"
@@ -32,6 +32,7 @@ class Reserved(NamedTuple):
     stamp: int
     start_token: str | None
     owner_id: str
+    thread_id: str | None = None
 
 
 class Fence(NamedTuple):
