@@ -65,7 +65,7 @@ check: ## what CI runs
 	$(MAKE) docs
 	$(MAKE) build
 
-demo: $(READY) ## explore the lost-reply example: the naive client fails, the repaired one holds
+demo: $(READY) ## drain a deployment and open it again: wrong code strands keys over a wire, right code none
 	@$(BIN)/python .ci/demo.py
 
 bench: $(READY) ## measures against their yardsticks (design of each: docs/benchmarks.md)
