@@ -5,13 +5,18 @@ Part one: drain, fence, quiet read, permits, receipts, quoted recovery, image ta
 
 from .codes import CODES, FleetRefused, Reason
 from .identities import BuildStamp, ImageTarget, Producer, WorkerVersion
-from .outcomes import Granted, Outcome, Refused, Uncertain
-from .wiring import Bearers, FleetDeployment
+from .native import Activity, Announcement, Containers, ControlPlane, UploadReply
+from .outcomes import Granted, Outcome, Refused, Uncertain, answered, attempt
+from .wiring import Bearers, FleetDeployment, Scope
 
 __all__ = [
     "CODES",
+    "Activity",
+    "Announcement",
     "Bearers",
     "BuildStamp",
+    "Containers",
+    "ControlPlane",
     "FleetDeployment",
     "FleetRefused",
     "Granted",
@@ -20,6 +25,10 @@ __all__ = [
     "Producer",
     "Reason",
     "Refused",
+    "Scope",
     "Uncertain",
+    "UploadReply",
     "WorkerVersion",
+    "answered",
+    "attempt",
 ]

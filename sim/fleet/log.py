@@ -1,0 +1,330 @@
+"""The event log of a fleet, folded once from the trace; every checker reads it (K.3).
+
+An entry's kind is text: `commit Registry`, `note upload`, `call Registry.begin_keyed`,
+`answer FleetRouter.fetch`, `uncertain …`, `deliver …`, `down`, `ended`, `calm`. Calls are decoded
+only if somebody watches them. The log also keeps what the storages hold after the last commit.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+
+from ...actors import Address
+from ...wire import ErrorRecord, WireError, decode, decode_envelope, decode_reply
+from ..machine import EPOCH_US
+from ..trace import Row
+from ..world import World
+from .ground import Ground
+
+__all__ = ["Answer", "Call", "Change", "Commit", "Entry", "Log", "Seen", "Watcher", "log_of"]
+
+DOWN: Final = ("crash", "reset", "evict")
+ENDED: Final = ("done", "failed", "killed")
+STORED: Final = ("Registry", "Resident", "RunLedger")
+"""The classes whose commits are entries."""
+
+
+class Change(NamedTuple):
+    """One key of one commit, decoded; None for nothing."""
+
+    key: str
+    before: Any
+    after: Any
+
+
+class Commit(NamedTuple):
+    """One transaction of one object, as it became durable."""
+
+    kind: str
+    """Stored name of the class."""
+    name: str
+    """Of the object."""
+    changes: tuple[Change, ...]
+
+    def of(self, prefix: str) -> tuple[Change, ...]:
+        """Return the changes of keys that begin with *prefix*."""
+        return tuple(change for change in self.changes if change.key.startswith(prefix))
+
+
+class Call:
+    """One call as it left its caller; what it asks is decoded when it is looked at."""
+
+    def __init__(self, caller: str, detail: tuple[Any, ...]) -> None:
+        """Take it from the detail of a `request` row."""
+        self.caller = caller
+        self.number: int = detail[0]
+        self.address = Address(detail[1], detail[2])
+        self.method: str = detail[3]
+        self._data: bytes = detail[4]
+
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
+        """What it asks, by position."""
+        return tuple(decode_envelope(self._data).args)
+
+    @cached_property
+    def named(self) -> Mapping[str, Any]:
+        """What it asks, by name."""
+        return dict(decode_envelope(self._data).kwargs)
+
+
+class Answer:
+    """The end of one call as its caller learned it."""
+
+    def __init__(self, call: Call, data: bytes | None) -> None:
+        """*data* is the reply; None if there is none that can be read."""
+        self.call = call
+        self._data = data
+
+    @cached_property
+    def _parts(self) -> tuple[Any, ErrorRecord | None, bool]:
+        if self._data is None:
+            return None, None, False
+        try:
+            reply = decode_reply(self._data)
+        except WireError:
+            return None, None, False
+        return reply.value, reply.error, True
+
+    @property
+    def value(self) -> Any:
+        """What was answered; None if an error was."""
+        return self._parts[0]
+
+    @property
+    def error(self) -> ErrorRecord | None:
+        """The error that was answered, if one was."""
+        return self._parts[1]
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether a reply came and can be read."""
+        return self._parts[2]
+
+    @property
+    def is_granted(self) -> bool:
+        """Whether a value came, which may still be a no in a body."""
+        return self._parts[2] and self._parts[1] is None
+
+
+class Entry(NamedTuple):
+    """One thing that happened."""
+
+    seq: int
+    """Of the trace row."""
+    time_ms: int
+    """Since 1970 by a clock that is right."""
+    kind: str
+    actor: str
+    incarnation: int
+    data: Any
+
+
+S = TypeVar("S")
+
+
+class Seen(Generic[S]):
+    """What a watcher is shown: its own state, the entry, and the log that has taken it in."""
+
+    __slots__ = ("entry", "log", "own")
+
+    entry: Entry
+
+    def __init__(self, own: S, log: "Log") -> None:
+        self.own = own
+        self.log = log
+
+
+class Watcher(Protocol):
+    """Who is told of entries. `see` raises AssertionError if the entry may not be."""
+
+    name: str
+    sees: tuple[str, ...]
+    level: int
+
+    def see(self, seen: Seen[Any]) -> None:
+        """Look at one entry."""
+        ...
+
+
+class Log:
+    """What has happened in the fleet of one world.
+
+    Attributes:
+        world: whose.
+        stored: what is durable of each object of the fleet now, decoded: not to be changed.
+        outside: breaches by code that is older than the rule: no failures, but told.
+        level_of: the level of the code that runs an actor; the builder of a fleet sets it.
+        ground: the native truth, once there is a fleet.
+    """
+
+    def __init__(self, world: World) -> None:
+        """Begin to follow the trace of *world*."""
+        self.world = world
+        self.stored: dict[tuple[str, str], dict[str, Any]] = {}
+        self.outside: list[tuple[str, str]] = []
+        self.level_of: Callable[[str], int] = lambda actor: 5  # noqa: ARG005
+        self.ground: Ground | None = None
+        self._watchers: dict[str, list[tuple[Watcher, Seen[Any]]]] = {}
+        self._calls: dict[tuple[str, int], Call] = {}
+        self._watched: set[str] = set()
+        hooks: dict[str, Callable[[Row], None]] = {
+            "commit": self._commit,
+            "effect": self._effect,
+            "request": self._request,
+            "deliver": self._deliver,
+            "answer": self._answer,
+            "broken": self._broken,
+            "calm": self._plain("calm"),
+        }
+        hooks |= dict.fromkeys(DOWN, self._plain("down"))
+        hooks |= dict.fromkeys(ENDED, self._plain("ended"))
+        for kind, hook in hooks.items():
+            # Before any property: what a property asks of the log is then up to date.
+            world.trace.watchers.setdefault(kind, []).insert(0, hook)
+
+    # ---- for checkers
+
+    def watch(self, watcher: Watcher, own: Any) -> None:
+        """Tell *watcher*, whose state is *own*, of each entry of the kinds that it sees."""
+        seen = Seen(own, self)
+        for kind in watcher.sees:
+            self._watchers.setdefault(kind, []).append((watcher, seen))
+            word, _, call = kind.partition(" ")
+            if word in ("call", "deliver", "answer", "uncertain"):
+                self._watched.add(call)
+
+    @property
+    def registry(self) -> Mapping[str, Any]:
+        """What is durable of the Registry."""
+        return self.stored.setdefault(("Registry", "registry"), {})
+
+    def resident(self, resource: str) -> Mapping[str, Any]:
+        """What is durable of the member of *resource*."""
+        return self.stored.setdefault(("Resident", resource), {})
+
+    @property
+    def residents(self) -> Mapping[str, Mapping[str, Any]]:
+        """What is durable of each member that has committed anything, by resource."""
+        return {name: rows for (kind, name), rows in self.stored.items() if kind == "Resident"}
+
+    @property
+    def ledger(self) -> Mapping[str, Any]:
+        """What is durable of the run ledger."""
+        return self.stored.setdefault(("RunLedger", "runs"), {})
+
+    @property
+    def drain(self) -> Mapping[str, Any] | None:
+        """The drain as it is stored, expired or not."""
+        found: Mapping[str, Any] | None = self.registry.get("drain")
+        return found
+
+    @property
+    def fence(self) -> Mapping[str, Any] | None:
+        """The fence as it is stored inside the drain."""
+        drain = self.drain
+        return None if drain is None else drain.get("fence")
+
+    def rows(self, prefix: str) -> dict[str, Any]:
+        """Return the Registry's rows whose keys begin with *prefix*, by the rest of the key."""
+        return {
+            key.removeprefix(prefix): row
+            for key, row in self.registry.items()
+            if key.startswith(prefix)
+        }
+
+    @property
+    def permits(self) -> dict[str, Any]:
+        """Every stored permit by its id."""
+        return self.rows("deploy:admission:")
+
+    def load(self, kind: str, name: str, rows: Mapping[str, Any]) -> None:
+        """Take what was stored before the story began."""
+        self.stored[kind, name] = dict(rows)
+
+    # ---- from the trace
+
+    def _tell(self, kind: str, row: Row, data: Any) -> None:
+        watchers = self._watchers.get(kind)
+        if not watchers:
+            return
+        time_ms = (EPOCH_US + row.time_us) // 1_000
+        entry = Entry(row.number, time_ms, kind, row.actor, row.incarnation, data)
+        for watcher, seen in watchers:
+            seen.entry = entry
+            try:
+                watcher.see(seen)
+            except AssertionError as error:
+                self._breach(watcher, entry, str(error))
+            except Exception as error:
+                self.world.fail(
+                    watcher.name, f"it could not see a {kind}: {type(error).__name__}: {error}"
+                )
+
+    def _breach(self, watcher: Watcher, entry: Entry, message: str) -> None:
+        if self.level_of(entry.actor) < watcher.level:
+            self.outside.append((watcher.name, message.partition("\n")[0]))
+        else:
+            self.world.fail(watcher.name, message.partition("\n")[0])
+
+    def _plain(self, kind: str) -> Callable[[Row], None]:
+        def tell(row: Row) -> None:
+            self._tell(kind, row, (row.kind, *row.detail))
+
+        return tell
+
+    def _commit(self, row: Row) -> None:
+        kind, _, name = row.actor.partition("/")
+        if kind not in STORED:
+            return
+        rows = self.stored.setdefault((kind, name), {})
+        changes: list[Change] = []
+        for key, _, raw in row.detail[1]:
+            before = rows.get(key)
+            if raw is None:
+                after = None
+                rows.pop(key, None)
+            else:
+                after = rows[key] = decode(raw)
+            changes.append(Change(key, before, after))
+        self._tell(f"commit {kind}", row, Commit(kind, name, tuple(changes)))
+
+    def _effect(self, row: Row) -> None:
+        entries = self.world.ledger.entries
+        self._tell(f"note {entries[-1].kind}", row, entries[-1].value)
+
+    def _request(self, row: Row) -> None:
+        called = f"{row.detail[1]}.{row.detail[3]}"
+        if called in self._watched:
+            call = Call(row.actor, row.detail)
+            self._calls[row.actor, call.number] = call
+            self._tell(f"call {called}", row, call)
+
+    def _deliver(self, row: Row) -> None:
+        call = self._calls.get((row.actor, row.detail[0]))
+        if call is not None:
+            self._tell(f"deliver {call.address.kind}.{call.method}", row, call)
+
+    def _answer(self, row: Row) -> None:
+        call = self._calls.get((row.actor, row.detail[0]))
+        if call is not None:
+            answer = Answer(call, row.detail[1])
+            word = "answer" if answer.is_readable else "uncertain"
+            self._tell(f"{word} {call.address.kind}.{call.method}", row, answer)
+
+    def _broken(self, row: Row) -> None:
+        call = self._calls.get((row.actor, row.detail[0]))
+        if call is not None:
+            called = f"uncertain {call.address.kind}.{call.method}"
+            self._tell(called, row, Answer(call, None))
+
+
+LOG: Final = "fleet log"
+
+
+def log_of(world: World) -> Log:
+    """Return the log of *world*, made when it is first asked for."""
+    log = world.env.get(LOG)
+    if not isinstance(log, Log):
+        log = world.env[LOG] = Log(world)
+    return log
