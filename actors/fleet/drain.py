@@ -23,6 +23,7 @@ __all__ = [
     "Swap",
     "drain_end",
     "drain_state",
+    "fence_problem",
     "fence_ready",
     "held_for",
     "is_post_upload",
@@ -71,6 +72,18 @@ def fence_ready(record: DrainRecord | None, now: int, *ends: int | None) -> bool
     return (
         record is not None and record.fence is not None and room(record, now, *ends) >= RESERVE_MS
     )
+
+
+def fence_problem(
+    record: DrainRecord | None, now: int, fence_id: str, version: str, *ends: int
+) -> str | None:
+    """Return the code of why the fence *fence_id*, set by *version*, does not do now; or None."""
+    fence = None if record is None else record.fence
+    if record is None or fence is None or fence.fence_id != fence_id:
+        return "FENCE_UNAVAILABLE"
+    if fence.swap.version != version:
+        return "FENCE_UNAVAILABLE"
+    return None if fence_ready(record, now, *ends) else "RESERVE_TOO_SMALL"
 
 
 def drain_state(record: DrainRecord | None, now: int) -> State:

@@ -91,6 +91,13 @@ class Producer:
     build: BuildStamp
     capabilities: tuple[str, ...] = ("fence", "keyed", "quoted", "target")
 
+    def wire(self) -> dict[str, Any]:
+        """Return it as the Registry is told who asks."""
+        found = {"artifactId": self.build.artifact_id, "commit": self.build.commit}
+        if self.version is None:
+            return found
+        return {**found, "workerVersion": self.version.id, "uploadedAt": self.version.uploaded_at}
+
 
 @attrs.frozen
 class ImageTarget:

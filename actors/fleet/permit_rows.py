@@ -25,7 +25,7 @@ SCHEMA: Final = 2
 
 
 def record_sha(permit_id: str, row: Mapping[str, Any]) -> str:
-    """Return the hash of the complete stored *row* of the permit *permit_id*: it binds key and row."""
+    """Return the hash of the complete stored *row* of *permit_id*: it binds key and row."""
     return content_hash({**row, "id": permit_id})
 
 
