@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 RUNS = "SELECT run_id FROM flowsafe_runs ORDER BY run_id"
+PURGE = "batch DELETE flowsafe_runs"
 ENDED = frozenset("success failed tripwire canceled bailed skipped cancelled timed_out".split())
 
 
@@ -147,24 +148,37 @@ class ProofIsOneRun(Watching[set[str]]):
                 assert len(seen.own) == 1, f"{len(seen.own)} runs have begun as the proof"
 
 
-class SettledMeansPersisted(Watching[None]):
-    """A key is spent only when its run has ended and is persisted so (2.8)."""
+class SettledMeansPersisted(Watching[set[int]]):
+    """A key is spent only when its run has ended and is persisted so, or is purged (2.8, case 52)."""
 
     name = "a key is settled after its run is persisted"
 
-    def begin(self) -> None:
-        """Nothing."""
+    def begin(self) -> set[int]:
+        """Nothing is being purged."""
+        return set()
+
+    def observe(self, state: Watched[set[int]], event: Row) -> Watched[set[int]]:
+        """Remember which queries purge a run together with what they do to its key."""
+        if event.kind == "query" and event.detail[1] == PURGE:
+            state.own.add(event.detail[0])
+        elif event.kind == "queried":
+            state.own.intersection_update({event.detail[0]})
+        return super().observe(state, event)
 
     def changed(
-        self, seen: Watched[None], before: Reserved | None, after: Reserved | None, world: World
+        self,
+        seen: Watched[set[int]],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
     ) -> None:
         """A key is spent."""
-        del seen
         if after is not None and after.state == "terminal":
             if before is not None and before.state == "terminal":
                 return
             status = stored_status(world, after.run_id)
-            assert status in ENDED, f"{after.key} was settled, and its run is {status}"
+            is_purged = status is None and bool(seen.own)
+            assert is_purged or status in ENDED, f"{after.key} was settled, and its run is {status}"
 
 
 class KeyedOnly(Watching[set[str]]):
@@ -233,7 +247,7 @@ class StampsGrow(Watching[None]):
     ) -> None:
         """A row was changed."""
         del seen, world
-        if before is None or after is None:
+        if before is None or after is None or before.run_id != after.run_id:
             return
         # A corrupt row holds anything.
         if isinstance(before.stamp, int):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -115,7 +115,10 @@ async def start_fails(
 
 
 @scenario(
-    faults=(FailQuery("flowsafe_runs.SELECT", at_most=2),),
+    faults=(
+        FailQuery("flowsafe_runs.SELECT", at_most=2),
+        FailQuery(f"{RESERVATIONS}.SELECT", at_most=1),
+    ),
     properties=(*CLAIMS, *ANSWERS),
     parameters={**EACH, "workflow": ("order", "approval")},
 )

@@ -33,6 +33,7 @@ from .properties import (
     no_key_is_stranded,
     not_started_while_live,
 )
+from .routers import SlowSealer
 from .setting import EACH, RESERVATIONS, STEADFAST, TOPOLOGIES, at_runs, drain_in, start_as
 
 __all__ = [
@@ -173,38 +174,6 @@ async def start_lost(world: World, design: Design = "sealer") -> None:
     await stage.until_done("key-1")
 
 
-START_MS = 1_767_225_600_000
-"""When worlds begin, milliseconds since 1970."""
-
-
-@scenario(
-    properties=CLAIMS,
-    parameters={"design": ("sealer",), "after_ms": (1, 5, 20), "evicted": (False, True)},
-)
-async def late_start(
-    world: World, design: Design = "sealer", after_ms: int = 5, evicted: bool = True
-) -> None:
-    """A start arrives when its claim was asked about, and refused for good (8.2)."""
-    stage = await set_stage(world, "objects", design)
-    slow = StartReservations(world.client("slow router").database, lambda: START_MS)
-    asked = StartRequest("key-1", Owner("human", "ann"), Target("workflow", "order"))
-    await slow.reserve(asked, lambda: "run-1")
-    claimed = await slow.claim("key-1", "run-1")
-    assert claimed is not None
-    world.ledger.note(
-        "log start-decided",
-        (("key", "key-1"), ("runId", "run-1"), ("stamp", claimed.updated_at)),
-    )
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(start_as, stage, "ann", "key-1")
-        await trio.sleep(after_ms / 1000)
-        if evicted:
-            world.default().host.evict(Address("RunObject", "order:run-1"))
-        await stage.send_start("key-1", "run-1", stamp=claimed.updated_at)
-    await stage.calm()
-    await stage.until_done("key-1")
-
-
 class SlowOwners(RunOwners, name=RunOwners.stored_name):
     """A registry that takes its time to forget."""
 
@@ -217,6 +186,39 @@ class SlowOwners(RunOwners, name=RunOwners.stored_name):
         """Forget, in 200 ms."""
         await self.sleep(0.2)
         return await super().release(run, token)
+
+
+START_MS = 1_767_225_600_000
+"""When worlds begin, milliseconds since 1970."""
+
+
+@scenario(
+    properties=CLAIMS,
+    parameters={"design": ("sealer",), "after_ms": (1, 5, 20), "evicted": (False, True)},
+)
+async def late_start(
+    world: World, design: Design = "sealer", after_ms: int = 5, evicted: bool = True
+) -> None:
+    """A start arrives when its claim was asked about, and refused for good (8.2)."""
+    world.machine("registry", (SlowOwners,))
+    stage = await set_stage(world, "objects", design)
+    slow = StartReservations(world.client("slow router").database, lambda: START_MS)
+    asked = StartRequest("key-1", Owner("human", "ann"), Target("workflow", "order"))
+    await slow.reserve(asked, lambda: "run-1")
+    claimed = await slow.claim("key-1", "run-1")
+    assert claimed is not None
+    world.ledger.note(
+        "log start-decided",
+        (("key", "key-1"), ("runId", "run-1"), ("stamp", claimed.updated_at)),
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.start_by, SlowSealer, "key-1")
+        await trio.sleep(after_ms / 1000)
+        if evicted:
+            world.default().host.evict(Address("RunObject", "order:run-1"))
+        await stage.send_start("key-1", "run-1", stamp=claimed.updated_at)
+    await stage.calm()
+    await stage.until_done("key-1")
 
 
 @scenario(

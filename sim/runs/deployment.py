@@ -191,9 +191,12 @@ class Stage:
         self.world = world
         self.topology = topology
         self.design = design
+        self._sent = 0
 
-    async def ask(self, who: str, request: WebRequest) -> Answer:
-        """Send *request* to the front of the deployment, as *who*."""
+    async def ask(
+        self, who: str, request: WebRequest, *, front: type[Worker] | None = None
+    ) -> Answer:
+        """Send *request* to the front of the deployment, as *who*; *front* is another one."""
         client = self.world.client(who)
         try:
             if self.topology == "process":
@@ -201,8 +204,8 @@ class Stage:
                 response = await process.serve(request)
             else:
                 is_agent = self.topology == "agents" and request.path == "/runs"
-                front = AgentFront if is_agent else RunRouter
-                router = client.worker(front, deadline_s=PATIENCE_S)
+                usual = AgentFront if is_agent else RunRouter
+                router = client.worker(front or usual, deadline_s=PATIENCE_S)
                 response = await router.fetch(request)
         except OutcomeUnknown as error:
             return Answer(0, {"error": type(error).__name__})
@@ -212,7 +215,13 @@ class Stage:
         return Answer(response.status, parsed(response))
 
     async def start(
-        self, key: str | None, *, who: str = "ann", workflow: str = "order", payload: Any = None
+        self,
+        key: str | None,
+        *,
+        who: str = "ann",
+        workflow: str = "order",
+        payload: Any = None,
+        front: type[Worker] | None = None,
     ) -> Answer:
         """Start a run under *key*, and note what is asked and answered."""
         note = self.world.ledger.note
@@ -220,7 +229,7 @@ class Stage:
         body = {"workflowId": workflow, "payload": {"key": key, "more": payload}}
         if key is not None:
             body["idempotencyKey"] = key
-        answer = await self.ask(who, sent("POST", "/runs", who, body))
+        answer = await self.ask(who, sent("POST", "/runs", who, body), front=front)
         shown = hashlib.sha256(json.dumps(summary_of(answer), sort_keys=True).encode())
         note(
             "answered",
@@ -235,6 +244,10 @@ class Stage:
             ),
         )
         return answer
+
+    async def start_by(self, front: type[Worker], key: str, workflow: str = "order") -> Answer:
+        """Start a run under *key* by another front than the usual one, as ann."""
+        return await self.start(key, workflow=workflow, front=front)
 
     async def until_done(self, key: str, *, who: str = "ann", workflow: str = "order") -> Answer:
         """Start a run under *key* again and again, until an answer is final; note which."""
@@ -281,7 +294,7 @@ class Stage:
         stamp: int | None = None,
         who: str = "ann",
     ) -> Answer:
-        """Start a run by its own id where it lives, as a trusted program does."""
+        """Start a run by its own id where it lives, as a trusted program does; note it."""
         order: dict[str, Any] = {
             "workflowId": workflow, "runId": run_id, "idempotencyKey": key, "payload": {"key": key},
         }  # fmt: skip
@@ -299,11 +312,16 @@ class Stage:
             stub = self.world.client("program").get(ThreadObject, "thread-1")
         else:
             stub = self.world.client("program").get(RunObject, f"{workflow}:{run_id}")
+        self._sent += 1
+        number, note = self._sent, self.world.ledger.note
+        note("sent", (number, key))
         try:
             response = await stub.serve(request)
+            answer = Answer(response.status, parsed(response))
         except OutcomeUnknown as error:
-            return Answer(0, {"error": type(error).__name__})
-        return Answer(response.status, parsed(response))
+            answer = Answer(0, {"error": type(error).__name__})
+        note("sent back", (number, answer.status, answer.code))
+        return answer
 
     async def calm(self) -> None:
         """End the faults, and wait until every router and every alarm had its time."""

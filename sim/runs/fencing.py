@@ -20,7 +20,7 @@ from ...actors.runs import (
 )
 from ..mutants import Mutant
 from .admission import moves_are_won, proof_is_one_run, shut_means_untouched
-from .giving_back import OBJECTS, PROCESS, ROUTER, RUNS
+from .giving_back import AGENTS, OBJECTS, PROCESS, ROUTER, RUNS
 from .properties import execution_is_single, live_deadlines_are_met, proof_slot_is_earned
 from .scenarios import (
     deadline_under_lock,
@@ -31,6 +31,7 @@ from .scenarios import (
     sent_again,
     sent_while_live,
 )
+from .verdicts import shut_out_is_told
 
 __all__ = ["FENCING"]
 
@@ -72,11 +73,19 @@ async def transition_without_cas(
     self: ExecutionFence, expected: str, following: str, proof_key: str | None = None
 ) -> FenceReading:
     """Move the fence wherever it is."""
-    del expected
+    fence._known("expected", expected)
+    after = fence._known("next", following)
+    fence._check_key(after, proof_key)
+    now = self._now_ms()
     anywhere = fence.TRANSITION.removesuffix(" AND state = ?")
-    after = fence.FenceState(following)
     try:
-        await self._database.execute(anywhere, str(after), proof_key, self._now_ms())
+        await self._database.batch(
+            [
+                (fence.CREATE, ()),
+                (fence.INSERT, (str(fence.FenceState.OPEN), now)),
+                (anywhere, (str(after), proof_key, now)),
+            ]
+        )
     except DatabaseFailed as error:
         raise ExecutionFenceUnreadableError("the execution fence cannot be written") from error
     return FenceReading(after, proof_key)
@@ -167,15 +176,15 @@ async def gate_inside_run_lock(self: RunnerRuntime, order: Any, token: str) -> A
 FENCING = (
     Mutant(
         "gate_inside_run_lock", f"{RUNS}.runtime:RunnerRuntime.start", gate_inside_run_lock,
-        sent_while_live, ("scenario",), parameters=ROUTER, needs_fault=False,
+        sent_while_live, (shut_out_is_told,), parameters=AGENTS, needs_fault=False,
     ),
     Mutant(
         "unreadable_is_open", f"{RUNS}.fence:ExecutionFence.read", unreadable_is_open,
-        fence_unreadable, (shut_means_untouched,), parameters=ROUTER,
+        fence_unreadable, (shut_means_untouched,), parameters=OBJECTS,
     ),
     Mutant(
         "missing_table_mid_chain", f"{RUNS}.causes:is_missing_table", missing_table_mid_chain,
-        fence_unreadable, (shut_means_untouched,), parameters=ROUTER,
+        fence_unreadable, (shut_means_untouched,), parameters=OBJECTS,
     ),
     Mutant(
         "cached_fence", f"{RUNS}.fence:ExecutionFence.read", cached_fence, drain_reopen,
@@ -183,7 +192,7 @@ FENCING = (
     ),
     Mutant(
         "transition_without_cas", f"{RUNS}.fence:ExecutionFence.transition",
-        transition_without_cas, operators_race, (moves_are_won,), parameters=ROUTER,
+        transition_without_cas, operators_race, (moves_are_won,), parameters=OBJECTS,
         needs_fault=False,
     ),
     Mutant(
@@ -196,7 +205,8 @@ FENCING = (
     ),
     Mutant(
         "gate_after_existing_run", f"{RUNS}.run_object:RunObject._start",
-        gate_after_existing_run, sent_again, ("scenario",), parameters=ROUTER, needs_fault=False,
+        gate_after_existing_run, sent_again, (shut_out_is_told,), parameters=ROUTER,
+        needs_fault=False,
     ),
     Mutant(
         "proof_slot_bound_at_object", f"{RUNS}.run_object:RunObject._gate",

@@ -33,8 +33,8 @@ from .properties import (
 )
 from .scenarios import (
     claim_lost,
-    delivered_twice,
     drain_reopen,
+    echoed_start,
     start_fails,
 )
 
@@ -175,7 +175,9 @@ async def step_refusal_escapes(self: RunnerRuntime, workflow: Any, order: Any, t
 STRANDED = (no_key_is_stranded,)
 OBJECTS = {"topology": "objects", "design": "router"}
 PROCESS = {"topology": "process", "design": "router"}
+AGENTS = {"topology": "agents", "design": "router"}
 ROUTER = {"design": "router"}
+"""For stories that are told of objects alone."""
 
 GIVING_BACK = (
     Mutant(
@@ -189,37 +191,37 @@ GIVING_BACK = (
     ),
     Mutant(
         "code_in_message", PREDICATE, code_in_message, start_fails, (given_back_for_cause,),
-        parameters={**ROUTER, "failure": "policy"}, needs_fault=False,
+        parameters={**OBJECTS, "failure": "policy"}, needs_fault=False,
     ),
     Mutant(
         "any_start_failure", PREDICATE, any_start_failure, start_fails, (given_back_for_cause,),
-        parameters={**ROUTER, "failure": "policy"}, needs_fault=False,
+        parameters={**OBJECTS, "failure": "policy"}, needs_fault=False,
     ),
     Mutant(
         "refusal_swallowed", ROLLBACK, refusal_swallowed, drain_reopen,
         (no_start_fails_unheard, answers_fit),
-        parameters=ROUTER, needs_fault=False,
+        parameters=OBJECTS, needs_fault=False,
     ),
     Mutant(
         "storage_error_replaces_refusal", ROLLBACK, storage_error_replaces_refusal, claim_lost,
-        (answers_fit,), parameters=ROUTER,
+        (answers_fit,), parameters=OBJECTS,
     ),
     Mutant(
         "rethrow_wrapped", ROLLBACK, rethrow_wrapped, drain_reopen, (no_start_fails_unheard,),
-        parameters=ROUTER, needs_fault=False,
+        parameters=OBJECTS, needs_fault=False,
     ),
     Mutant(
         "group_wrapped_refusal", f"{RUNS}.gates:pass_gate", group_wrapped_refusal, drain_reopen,
-        (no_start_fails_unheard, no_key_is_stranded), parameters=ROUTER, needs_fault=False,
+        (no_start_fails_unheard, no_key_is_stranded), parameters=PROCESS, needs_fault=False,
     ),
     Mutant(
         "never_released", f"{RUNS}.reservations:StartReservations.release", never_released,
-        drain_reopen, STRANDED, parameters=ROUTER, needs_fault=False,
+        drain_reopen, STRANDED, parameters=OBJECTS, needs_fault=False,
     ),
     Mutant(
         "release_without_cas", f"{RUNS}.reservations:StartReservations.release",
-        release_without_cas, delivered_twice, (settled_stays_settled, given_back_unstarted),
-        parameters=ROUTER,
+        release_without_cas, echoed_start, (settled_stays_settled, given_back_unstarted),
+        parameters=ROUTER, needs_fault=False,
     ),
     Mutant(
         "published_by_shape", f"{RUNS}.http:published_reason", published_by_shape, start_fails,
@@ -232,6 +234,6 @@ GIVING_BACK = (
     Mutant(
         "step_refusal_escapes", f"{RUNS}.runtime:RunnerRuntime._start_locked",
         step_refusal_escapes, start_fails, (refused_means_untouched, given_back_for_cause),
-        parameters={**ROUTER, "failure": "step"}, needs_fault=False,
+        parameters={**OBJECTS, "failure": "step"}, needs_fault=False,
     ),
 )  # fmt: skip

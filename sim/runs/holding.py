@@ -6,7 +6,6 @@
 from typing import Any
 
 from ...actors.runs import (
-    Reservation,
     RunObject,
     StartReservations,
     giveback,
@@ -19,11 +18,19 @@ from ..mutants import Mutant
 from .admission import sealed_stays_sealed, stamps_grow
 from .giving_back import RUNS
 from .properties import execution_is_single, given_back_unstarted
-from .scenarios import duplicate_start, echo_after_reopen, late_start, start_lost
+from .scenarios import (
+    echo_after_reopen,
+    echo_behind_drain,
+    echoed_suspension,
+    late_start,
+    start_lost,
+)
+from .verdicts import runs_are_bound
 
 __all__ = ["HOLDING"]
 
 right_init = giveback.Holder.__init__
+right_write = StartReservations._write
 
 
 def executes_without_bind(done: Any) -> bool:
@@ -32,11 +39,9 @@ def executes_without_bind(done: Any) -> bool:
     return True
 
 
-async def stamp_is_clock(self: StartReservations, key: str, run_id: str) -> Reservation | None:
-    """Stamp a claim with the clock, which may go back."""
-    sql = reservations.CLAIM.replace(reservations.STAMP, "updated_at = ?")
-    claimed = await self._write(sql, self._now_ms(), key, run_id)
-    return None if claimed is None or not claimed.rows else reservations.parse(claimed.rows[0])
+async def stamp_is_clock(self: StartReservations, sql: str, *values: Any) -> Any:
+    """Stamp what is written with the clock, which may stand still or go back."""
+    return await right_write(self, sql.replace(reservations.STAMP, "updated_at = ?"), *values)
 
 
 async def holder_releases_by_key(self: giveback.Holder, claim: Any) -> None:
@@ -75,31 +80,33 @@ SEALER = {"design": "sealer"}
 HOLDING = (
     Mutant(
         "seal_in_memory", f"{RUNS}.journal:Journal.seal", seal_in_memory, late_start,
-        (sealed_stays_sealed,), parameters={**SEALER, "evicted": True}, needs_fault=False,
+        (sealed_stays_sealed,), parameters={**SEALER, "after_ms": 20, "evicted": True},
+        needs_fault=False,
     ),
     Mutant(
         "seal_without_liveness", f"{RUNS}.run_object:RunObject._seal", seal_without_liveness,
-        late_start, (sealed_stays_sealed,), parameters=SEALER, needs_fault=False,
+        late_start, (sealed_stays_sealed,), parameters={**SEALER, "after_ms": 1, "evicted": False},
+        needs_fault=False,
     ),
     Mutant(
         "executes_without_bind", f"{RUNS}.snapshots:was_admitted", executes_without_bind,
-        echo_after_reopen, (execution_is_single, given_back_unstarted, "scenario"),
-        parameters=HOLDER,
+        echo_after_reopen, (runs_are_bound, execution_is_single), parameters=HOLDER,
     ),
     Mutant(
-        "stamp_is_clock", f"{RUNS}.reservations:StartReservations.claim", stamp_is_clock,
+        "stamp_is_clock", f"{RUNS}.reservations:StartReservations._write", stamp_is_clock,
         start_lost, (stamps_grow,), parameters=SEALER, needs_fault=False,
     ),
     Mutant(
         "holder_releases_by_key", f"{RUNS}.giveback:Holder.refused", holder_releases_by_key,
-        duplicate_start, (given_back_unstarted,), parameters=HOLDER,
+        echo_behind_drain, (given_back_unstarted,), parameters=HOLDER, needs_fault=False,
     ),
     Mutant(
         "holder_trusts_status", f"{RUNS}.giveback:Holder.__init__", holder_trusts_status,
-        duplicate_start, (given_back_unstarted,), parameters=HOLDER,
+        echoed_suspension, (given_back_unstarted,), parameters=HOLDER, needs_fault=False,
     ),
     Mutant(
         "sealed_start_runs", f"{RUNS}.giveback:is_sealed", sealed_start_runs, late_start,
-        (sealed_stays_sealed,), parameters=SEALER, needs_fault=False,
+        (sealed_stays_sealed,), parameters={**SEALER, "after_ms": 20, "evicted": False},
+        needs_fault=False,
     ),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from ...actors.runs import (
     AgentTopology,
     IdempotentStartAlreadySettledError,
     IdempotentStartPendingError,
+    IdempotentStartUnresolvableError,
     Reservation,
     RunnerRuntime,
     RunStateUnreadableError,
@@ -21,22 +22,31 @@ from ...actors.runs import (
     StartReservations,
     StartReservationTargetMismatchError,
     claims,
+    errors,
     reservations,
     router,
 )
 from ..mutants import Mutant
-from .admission import keyed_only, settled_means_persisted, stamps_grow
-from .giving_back import ROUTER, RUNS
-from .properties import answers_fit, not_started_while_live, start_is_decided_once
+from .admission import keyed_only, settled_means_persisted
+from .giving_back import AGENTS, OBJECTS, RUNS
+from .properties import (
+    answers_fit,
+    execution_is_single,
+    not_started_while_live,
+    settled_stays_settled,
+    start_is_decided_once,
+)
 from .scenarios import (
     corrupt_row,
     drain_reopen,
     first_calls,
     much_later,
+    read_back_late,
     retried,
     still_registered,
     unkeyed,
 )
+from .verdicts import live_is_pending, nonsense_is_unreadable
 
 __all__ = ["RESERVING"]
 
@@ -82,6 +92,8 @@ async def row_state_before_persisted(self: claims.KeyedStart, row: Reservation) 
     """Believe the row before the run."""
     if row.state == "terminal":
         raise IdempotentStartAlreadySettledError(row.run_id)
+    if row.state == "started" and not await self.surface.live(row):
+        raise IdempotentStartUnresolvableError(row.run_id)
     return await right_resolve(self, row)
 
 
@@ -120,7 +132,25 @@ async def target_before_owner(
         raise
 
 
-async def unreadable_is_absent(self: Snapshots, workflow_id: str, run_id: str) -> Any:
+async def unreadable_is_absent(
+    self: StartReservations, request: Any, mint: Callable[[], str]
+) -> reservations.Reserved:
+    """Take a row that cannot be read for none, and make one."""
+    try:
+        return await right_reserve(self, request, mint)
+    except errors.StartReservationUnreadableError:
+        now, owner, target = self._now_ms(), request.owner, request.target
+        made = Reservation(
+            request.key, owner, target, mint(), request.thread_id, "reserved", now, now
+        )
+        await right_write(
+            self, reservations.INSERT.replace("OR IGNORE", "OR REPLACE"), request.key, owner.kind,
+            owner.id, target.kind, target.id, made.run_id, request.thread_id, now, now,
+        )  # fmt: skip
+        return reservations.Reserved(made, created=True)
+
+
+async def unreadable_run_is_absent(self: Snapshots, workflow_id: str, run_id: str) -> Any:
     """Take a run that cannot be read for none."""
     try:
         return await right_snapshot(self, workflow_id, run_id)
@@ -136,13 +166,16 @@ def corrupt_stamp_is_zero(row: Any) -> Reservation:
 
 
 async def grace_timer(self: claims.KeyedStart, row: Reservation) -> claims.Decision:
-    """Claim again what has been started for more than ten minutes."""
-    now = self.store._now_ms()
+    """Claim again what has been started for more than ten minutes and has left nothing."""
+    store, now = self.store, self.store._now_ms()
+    replayed = await self._replay(row)
+    if replayed is not None:
+        return replayed
     if row.state == "started" and now - row.updated_at > GRACE_MS:
-        freed = await self.store.release(row.key, row.run_id)
-        claimed = await self.store.claim(row.key, row.run_id) if freed else None
-        if claimed is not None:
-            return claims.started(claimed, self.log)
+        again = reservations.CLAIM.replace("state = 'reserved'", "state = 'started'")
+        claimed = await store._write(again, now, row.key, row.run_id, row.updated_at)
+        if claimed is not None and claimed.rows:
+            return claims.started(right_parse(claimed.rows[0]), self.log)
     return await right_resolve(self, row)
 
 
@@ -190,14 +223,14 @@ def creator_shortcut_on_touched_row(reserved: Any) -> bool:
 
 async def reclaim_without_probe(self: claims.KeyedStart, row: Reservation) -> Any:
     """Claim a row that is back without asking whether its run is live."""
-    claimed = await self.store.claim(row.key, row.run_id)
+    claimed = await self.store.claim(row.key, row.run_id, row.updated_at)
     return None if claimed is None else claims.started(claimed, self.log)
 
 
 RESERVING = (
     Mutant(
         "creator_shortcut_on_touched_row", f"{RUNS}.claims:may_skip_replay",
-        creator_shortcut_on_touched_row, still_registered, (not_started_while_live,),
+        creator_shortcut_on_touched_row, read_back_late, (not_started_while_live,),
         needs_fault=False, parameters={"design": "holder"},
     ),
     Mutant(
@@ -207,61 +240,68 @@ RESERVING = (
     ),
     Mutant(
         "probe_new_thread", f"{RUNS}.threads:AgentTopology._of", probe_new_thread, much_later,
-        ("scenario",), needs_fault=False,
-        parameters={"topology": "agents", "design": "router"},
+        (live_is_pending,), needs_fault=False, parameters={**AGENTS, "minutes": 11},
     ),
     Mutant(
         "claim_without_cas", f"{RUNS}.reservations:StartReservations.claim", claim_without_cas,
-        first_calls, (start_is_decided_once, answers_fit), needs_fault=False, parameters=ROUTER,
+        first_calls, (start_is_decided_once, settled_stays_settled), needs_fault=False,
+        parameters={**OBJECTS, "callers": 10, "workflow": "quick"},
     ),
     Mutant(
         "own_candidate_on_reclaim", f"{RUNS}.claims:begin_idempotent_start",
         own_candidate_on_reclaim, drain_reopen, (answers_fit,), needs_fault=False,
-        parameters=ROUTER,
+        parameters={**OBJECTS, "keys": 1},
     ),
     Mutant(
         "row_state_before_persisted", f"{RUNS}.claims:KeyedStart.resolve",
         row_state_before_persisted, retried, (answers_fit,), needs_fault=False,
-        parameters={**ROUTER, "workflow": "order"},
+        parameters={**OBJECTS, "workflow": "order"},
     ),
     Mutant(
         "pending_shell_replayed", f"{RUNS}.topology:result_of", pending_shell_replayed,
-        first_calls, (answers_fit,), needs_fault=False, parameters=ROUTER,
+        first_calls, (answers_fit,), needs_fault=False,
+        parameters={**OBJECTS, "callers": 2, "workflow": "order"},
     ),
     Mutant(
         "lost_claim_not_rechecked", f"{RUNS}.claims:KeyedStart.resolve", lost_claim_not_rechecked,
         first_calls, (answers_fit,), needs_fault=False,
-        parameters={**ROUTER, "workflow": "quick"},
+        parameters={**OBJECTS, "callers": 10, "workflow": "quick"},
     ),
     Mutant(
         "target_before_owner", f"{RUNS}.reservations:StartReservations.reserve",
         target_before_owner, retried, (answers_fit,), needs_fault=False,
-        parameters={**ROUTER, "workflow": "order"},
+        parameters={**OBJECTS, "workflow": "order"},
     ),
     Mutant(
-        "unreadable_is_absent", f"{RUNS}.snapshots:Snapshots.read", unreadable_is_absent, retried,
-        (answers_fit,), parameters={**ROUTER, "workflow": "order"},
+        "unreadable_is_absent", f"{RUNS}.reservations:StartReservations.reserve",
+        unreadable_is_absent, retried,
+        (answers_fit, settled_stays_settled, execution_is_single),
+        parameters={**OBJECTS, "workflow": "order"},
+    ),
+    Mutant(
+        "unreadable_run_is_absent", f"{RUNS}.snapshots:Snapshots.read", unreadable_run_is_absent,
+        retried, (answers_fit,), parameters={**OBJECTS, "workflow": "order"},
     ),
     Mutant(
         "corrupt_stamp_is_zero", f"{RUNS}.reservations:parse", corrupt_stamp_is_zero, corrupt_row,
-        ("scenario", stamps_grow), needs_fault=False, parameters=ROUTER,
+        (nonsense_is_unreadable,), needs_fault=False, parameters=OBJECTS,
     ),
     Mutant(
         "grace_timer", f"{RUNS}.claims:KeyedStart.resolve", grace_timer, much_later,
-        ("given back for cause only", "no claim goes back after its run began"),
-        needs_fault=False, parameters={**ROUTER, "minutes": 11},
+        (start_is_decided_once,), needs_fault=False,
+        parameters={**OBJECTS, "minutes": 11},
     ),
     Mutant(
         "settle_before_persist", f"{RUNS}.runtime:RunnerRuntime._start_locked",
         settle_before_persist, first_calls, (settled_means_persisted,), needs_fault=False,
-        parameters=ROUTER,
+        parameters={**OBJECTS, "callers": 2, "workflow": "order"},
     ),
     Mutant(
         "read_creates_table", f"{RUNS}.reservations:StartReservations._write", read_creates_table,
-        unkeyed, (keyed_only,), needs_fault=False, parameters=ROUTER,
+        unkeyed, (keyed_only,), needs_fault=False, parameters=OBJECTS,
     ),
     Mutant(
         "approvals_refiled", f"{RUNS}.router:RunRoutes._shown", approvals_refiled, retried,
-        (answers_fit,), needs_fault=False, parameters={**ROUTER, "workflow": "approval"},
+        (answers_fit,), needs_fault=False, parameters={**OBJECTS, "workflow": "approval"},
     ),
 )  # fmt: skip

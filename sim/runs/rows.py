@@ -184,7 +184,7 @@ class SettledStaysSettled(Watching[None]):
 
 
 def is_given_back(before: Reserved | None, after: Reserved | None) -> bool:
-    """Whether a row has gone from `started` to `reserved`."""
-    if before is None or after is None:
+    """Whether a row has gone back to `reserved`; one that means another run is another row."""
+    if before is None or after is None or before.run_id != after.run_id:
         return False
     return before.state != "reserved" and after.state == "reserved"

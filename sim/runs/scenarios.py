@@ -23,6 +23,7 @@ from .drained import (
     sent_again,
     sent_while_live,
 )
+from .overtaken import echo_behind_drain, echoed_start, echoed_suspension, read_back_late
 
 __all__ = [
     "claim_lost",
@@ -33,6 +34,9 @@ __all__ = [
     "drain_reopen",
     "duplicate_start",
     "echo_after_reopen",
+    "echo_behind_drain",
+    "echoed_start",
+    "echoed_suspension",
     "fence_unreadable",
     "first_calls",
     "late_start",
@@ -41,6 +45,7 @@ __all__ = [
     "operators_race",
     "proof_only",
     "proofs_race",
+    "read_back_late",
     "refused_start",
     "retried",
     "sent_again",

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 RUNS = "durasim.actors.runs"
+OBJECTS = {"topology": "objects", "design": "router"}
 FIRES = "flowsafe_schedule_triggers"
 APPROVALS = "flowsafe_approvals"
 EACH: dict[str, tuple[Any, ...]] = {
@@ -257,11 +258,13 @@ async def grown_old(
 
 async def tick_claims_first(self: ScheduleTick) -> Tally:
     """Claim what is due, and only then ask the fence."""
+    left = await self._schedules.unsettled(100)
     due = await self._schedules.due(100)
     claimed = [fire for fire in [await self._claim(each) for each in due] if fire is not None]
     if not await gates.may_pass(self._fence, "schedule-tick", self._log):
         return Tally()
-    ends = [await self._dispatch(fire) for fire in claimed]
+    ends = [await self._settle(fire) for fire in left]
+    ends += [await self._dispatch(fire) for fire in claimed]
     return Tally(len(due), len(claimed), ends.count("started"), ends.count("deferred"))
 
 
@@ -284,15 +287,15 @@ def purge_readable_run() -> str:
 STANDING = (
     Mutant(
         "tick_claims_first", f"{RUNS}.tick:ScheduleTick.tick", tick_claims_first,
-        tick_under_drain, (shut_means_no_fire, fires_run_once), needs_fault=False,
+        tick_under_drain, (shut_means_no_fire,), parameters=OBJECTS, needs_fault=False,
     ),
     Mutant(
         "decision_before_gate", f"{RUNS}.approvals:ApprovalService.decide", decision_before_gate,
-        decision_under_lock, (shut_means_no_decision,), needs_fault=False,
+        decision_under_lock, (shut_means_no_decision,), parameters=OBJECTS, needs_fault=False,
     ),
     Mutant(
         "purge_readable_run", f"{RUNS}.retention:run_is_gone", purge_readable_run,
-        grown_old, (readable_runs_keep_their_keys,),
+        grown_old, (readable_runs_keep_their_keys,), parameters=OBJECTS,
     ),
 )  # fmt: skip
 """Of whatever stands and grows old."""
