@@ -21,6 +21,7 @@ __all__ = [
     "stamps_grow",
 ]
 
+SEALED = "flowsafe:sealed-claim:v1"
 RUNS = "SELECT run_id FROM flowsafe_runs ORDER BY run_id"
 PURGE = "batch DELETE flowsafe_runs"
 ENDED = frozenset("success failed tripwire canceled bailed skipped cancelled timed_out".split())
@@ -54,7 +55,8 @@ class ShutMeansUntouched(Watching[Admitted]):
         if event.kind == "commit" and event.actor.startswith("RunObject/"):
             _, changes, *_ = event.detail
             run_id = event.actor.rpartition(":")[2]
-            wrote = any(after is not None for _, _, after in changes)
+            # A seal says that nothing of a claim ran, nor ever will.
+            wrote = any(after is not None and name != SEALED for name, _, after in changes)
             state.own.keys.update({f"wrote {run_id}"} if wrote else ())
         return super().observe(state, event)
 
