@@ -4,6 +4,7 @@ from collections import Counter
 
 import attrs
 
+from ..faults import DuplicateRequest
 from ..ledger import Entry
 from ..world import World
 from .losses import is_lossy
@@ -45,6 +46,12 @@ class Callers:
     decided: set[str] = attrs.field(factory=set[str])
 
 
+def is_repeated(world: World) -> bool:
+    """Whether some request has arrived twice: of two starts at once one is told to wait."""
+    struck = zip(world.plan, world.choices.struck, strict=True)
+    return any(count > 0 and isinstance(fault, DuplicateRequest) for fault, count in struck)
+
+
 class AnswersFit(Watching[Callers]):
     """Each caller is told what the table of 2.6 says."""
 
@@ -77,7 +84,9 @@ class AnswersFit(Watching[Callers]):
             own.asking[key] += 1
             own.decided.discard(key)
         elif entry.kind == "log start-decided":
-            own.decided.add(fields(entry)["key"])
+            key = fields(entry)["key"]
+            if own.asking[key] == 1 and not is_repeated(world):
+                own.decided.add(key)
         elif entry.kind == "began":
             own.began.add(told(entry)[0])
         elif entry.kind == "answered":
@@ -86,7 +95,6 @@ class AnswersFit(Watching[Callers]):
     def _answered(self, seen: Watched[Callers], entry: Entry, world: World) -> None:
         who, key, status, code, run_id, shown, files = told(entry)
         own = seen.own
-        was_alone = own.asking[key] == 1
         own.asking[key] -= 1
         if key is None or status == 0:
             return
@@ -106,7 +114,7 @@ class AnswersFit(Watching[Callers]):
         if code == "IDEMPOTENT_START_ALREADY_SETTLED" and row is not None:
             left = stored_status(world, row.run_id)
             assert left not in RESULTS, f"{key} is said to be gone, and can be shown: {left}"
-        if was_alone and key in own.decided:
+        if key in own.decided:
             about_key = str(code).startswith("IDEMPOTENT_START")
             assert not about_key, f"a start of {key} was made, and its answer is {code}"
 
