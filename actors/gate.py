@@ -115,10 +115,6 @@ class InputGate:
         """How many events and sections wait at the gate."""
         return len(self._events) + len(self._sections) + len(self._ends)
 
-    def is_blocked(self) -> bool:
-        """Whether a critical section keeps events that begin outside of it from entering."""
-        return self.top is not None
-
     def _next(self) -> Callable[[], bool] | None:
         top = self.top
         for place, (scope, action) in enumerate(self._ends):

@@ -13,7 +13,6 @@ import trio
 
 from ..object import AlarmInfo
 from ..worker import Route, WebRequest, WebResponse
-from .engine import Workflow
 from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from .gates import pass_gate
 from .giveback import is_sealed
@@ -70,9 +69,6 @@ class RunObject(ServedObject):
     def _check_parameters(self, parameters: Mapping[str, str]) -> None:
         if parameters:
             self._check_name(parameters["workflow"], parameters["run"])
-
-    def _workflows(self) -> Mapping[str, Workflow]:
-        return self._wired.deployment.workflows
 
     # ---- start
 

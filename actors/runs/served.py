@@ -46,8 +46,8 @@ class ServedObject(DurableObject):
         """Refuse a request for somebody else."""
 
     def _workflows(self) -> Mapping[str, Workflow]:
-        """Return what the runtime of this object can run."""
-        raise NotImplementedError
+        """Return what the runtime of this object can run: workflows, but for those of agents."""
+        return self._wired.deployment.workflows
 
     @property
     def _wired(self) -> Services:

@@ -103,13 +103,13 @@ def test_a_section_lets_in_only_what_was_begun_inside_it() -> None:
     door.gate.turn_ended()
     door.enter("outside-2")
 
-    assert door.gate.is_blocked()
+    assert door.gate.top is not None
     assert door.entered == ["section", "inside"]
     door.end("told", section)
     for _ in range(4):
         door.gate.turn_ended()
     assert door.entered == ["section", "inside", "told", "outside-1", "outside-2"]
-    assert not door.gate.is_blocked()
+    assert door.gate.top is None
 
 
 def test_whoever_awaits_a_section_goes_on_before_anything_that_waited() -> None:
@@ -156,13 +156,13 @@ def test_a_section_that_outlives_the_outer_one_keeps_the_gate() -> None:
     door.end("outer told", outer)
     door.gate.turn_ended()
     assert door.entered == ["outer", "inner"]
-    assert door.gate.is_blocked()
+    assert door.gate.top is not None
     door.end("inner told", inner)
     for _ in range(4):
         door.gate.turn_ended()
 
     assert door.entered == ["outer", "inner", "outer told", "inner told", "event"]
-    assert not door.gate.is_blocked()
+    assert door.gate.top is None
 
 
 def test_a_nested_section_holds_the_outer_one_too() -> None:
