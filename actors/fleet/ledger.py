@@ -1,0 +1,76 @@
+"""The run ledger: which run is live under whom, and how a run that ended has ended.
+
+Source: spec/deploy-fence.md B.3.
+"""
+
+from typing import Any, Final, Literal
+
+from ..object import DurableObject
+from .codes import refused
+from .owners import FINAL_STATUSES
+
+__all__ = ["RunLedger", "RunStatus"]
+
+LIVE: Final = "live:"
+TERMINAL: Final = "terminal:"
+
+RunStatus = Literal["completed", "stopped_soft", "stopped_hard", "failed", "interrupted"]
+
+
+class RunLedger(DurableObject):
+    """Every run that is live, and every ending. One object; whoever runs runs writes it."""
+
+    delivery = "serial"
+
+    async def put_live(
+        self, run_id: str, thread: str, owner_gen: int, owner_fence: int | None = None
+    ) -> dict[str, Any]:
+        """Store that *run_id* is live under this owner; an earlier ending is over with that."""
+        row: dict[str, Any] = {"runId": run_id, "thread": thread, "ownerGen": owner_gen}
+        if owner_fence is not None:
+            row["ownerFence"] = owner_fence
+        self.storage.kv.put(LIVE + run_id, row)
+        self.storage.kv.delete(TERMINAL + run_id)
+        return row
+
+    async def put_terminal(
+        self,
+        run_id: str,
+        thread: str,
+        owner_gen: int,
+        status: str,
+        *,
+        owner_fence: int | None = None,
+        provisional: bool = False,
+    ) -> dict[str, Any]:
+        """Store how *run_id* ended. A *provisional* ending is written ahead of its confirmation.
+
+        Raises:
+            FleetRefused: BAD_REQUEST, there is no such ending. Nothing was written.
+        """
+        if status not in FINAL_STATUSES:
+            raise refused("BAD_REQUEST", f"a run does not end as {status!r}")
+        row: dict[str, Any] = {
+            "id": run_id,
+            "thread": thread,
+            "ownerGen": owner_gen,
+            "status": status,
+            "provisional": provisional,
+        }
+        if owner_fence is not None:
+            row["ownerFence"] = owner_fence
+        self.storage.kv.put(TERMINAL + run_id, row)
+        if not provisional:
+            self.storage.kv.delete(LIVE + run_id)
+        return row
+
+    async def owner(self, run_id: str) -> dict[str, Any]:
+        """Return how *run_id* stands: `live` with its row, `terminal` with its record, `unknown`.
+
+        An ending goes before a live row, and says itself whether it is provisional.
+        """
+        record = self.storage.kv.get(TERMINAL + run_id)
+        if record is not None:
+            return {"kind": "terminal", "record": record}
+        row = self.storage.kv.get(LIVE + run_id)
+        return {"kind": "unknown"} if row is None else {"kind": "live", "row": row}
