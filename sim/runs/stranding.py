@@ -50,7 +50,7 @@ class Happened:
         is_start, query: of what those not yet looked at have struck: whether the last request was
             a start of a run, and which query was the last one sent.
         following: the same, as soon as they have been looked at.
-        asked: queries under way.
+        asked: queries under way, and who asked.
         orphans: those whose asker has died.
         ran: the last query that ran.
         unheard: those whose answer is lost.
@@ -63,7 +63,7 @@ class Happened:
     is_start: bool = False
     query: int = 0
     following: tuple[bool, int] = (False, 0)
-    asked: set[int] = attrs.field(factory=set[int])
+    asked: dict[int, str] = attrs.field(factory=dict[int, str])
     orphans: set[int] = attrs.field(factory=set[int])
     ran: int = 0
     unheard: set[int] = attrs.field(factory=set[int])
@@ -89,15 +89,15 @@ class NoKeyIsStranded(Watching[Happened]):
         own = state.own
         if event.kind == "query":
             own.following = (own.is_start, event.detail[0])
-            own.asked.add(event.detail[0])
+            own.asked[event.detail[0]] = event.actor
         elif event.kind == "queried":
             own.ran = event.detail[0]
         elif event.kind == "told":
-            own.asked.discard(event.detail[0])
+            own.asked.pop(event.detail[0], None)
         elif event.kind == "request":
             own.following = (STARTS in event.detail[4], own.query)
         elif event.kind == "crash":
-            own.orphans |= own.asked
+            own.orphans.update(own.asked)
             own.add(started(state), DIED)
         elif event.kind == "lost" and event.detail[1] == "message":
             self._cut(state, event.actor)
@@ -132,6 +132,7 @@ class NoKeyIsStranded(Watching[Happened]):
         elif kind in ("request", "reply"):
             self._message(seen, kind, option, subject)
         else:
+            own.orphans.update(n for n, asker in own.asked.items() if asker in subject)
             own.add(keys or started(seen), DIED)
 
     def _message(self, seen: Watched[Happened], kind: str, option: str, subject: str) -> None:
