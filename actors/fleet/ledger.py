@@ -7,7 +7,8 @@ from typing import Any, Final, Literal
 
 from ..object import DurableObject
 from .codes import refused
-from .owners import FINAL_STATUSES
+from .documents import as_int, as_mapping
+from .owners import FINAL_STATUSES, is_final
 
 __all__ = ["RunLedger", "RunStatus"]
 
@@ -25,12 +26,22 @@ class RunLedger(DurableObject):
     async def put_live(
         self, run_id: str, thread: str, owner_gen: int, owner_fence: int | None = None
     ) -> dict[str, Any]:
-        """Store that *run_id* is live under this owner; an earlier ending is over with that."""
+        """Store that *run_id* is live under this owner.
+
+        Raises:
+            FleetRefused: OWNER_SUPERSEDED: a later generation is known, or this one has ended for
+                good. Nothing was written.
+        """
         row: dict[str, Any] = {"runId": run_id, "thread": thread, "ownerGen": owner_gen}
         if owner_fence is not None:
             row["ownerFence"] = owner_fence
-        self.storage.kv.put(LIVE + run_id, row)
-        self.storage.kv.delete(TERMINAL + run_id)
+        kv = self.storage.kv
+        if is_newer(kv.get(LIVE + run_id), owner_gen):
+            raise refused("OWNER_SUPERSEDED")
+        if has_ended(kv.get(TERMINAL + run_id), owner_gen):
+            raise refused("OWNER_SUPERSEDED", f"{run_id} has ended for good")
+        kv.put(LIVE + run_id, row)
+        kv.delete(TERMINAL + run_id)
         return row
 
     async def put_terminal(
@@ -39,14 +50,15 @@ class RunLedger(DurableObject):
         thread: str,
         owner_gen: int,
         status: str,
-        *,
         owner_fence: int | None = None,
+        *,
         provisional: bool = False,
     ) -> dict[str, Any]:
         """Store how *run_id* ended. A *provisional* ending is written ahead of its confirmation.
 
         Raises:
-            FleetRefused: BAD_REQUEST, there is no such ending. Nothing was written.
+            FleetRefused: BAD_REQUEST, there is no such ending; OWNER_SUPERSEDED, a later generation
+                is live or has ended. Nothing was written.
         """
         if status not in FINAL_STATUSES:
             raise refused("BAD_REQUEST", f"a run does not end as {status!r}")
@@ -59,9 +71,14 @@ class RunLedger(DurableObject):
         }
         if owner_fence is not None:
             row["ownerFence"] = owner_fence
-        self.storage.kv.put(TERMINAL + run_id, row)
+        kv = self.storage.kv
+        if any(is_newer(kv.get(key + run_id), owner_gen) for key in (LIVE, TERMINAL)):
+            raise refused("OWNER_SUPERSEDED")
+        if provisional and has_ended(kv.get(TERMINAL + run_id), owner_gen):
+            raise refused("OWNER_SUPERSEDED", f"{run_id} has ended for good")
+        kv.put(TERMINAL + run_id, row)
         if not provisional:
-            self.storage.kv.delete(LIVE + run_id)
+            kv.delete(LIVE + run_id)
         return row
 
     async def owner(self, run_id: str) -> dict[str, Any]:
@@ -74,3 +91,18 @@ class RunLedger(DurableObject):
             return {"kind": "terminal", "record": record}
         row = self.storage.kv.get(LIVE + run_id)
         return {"kind": "unknown"} if row is None else {"kind": "live", "row": row}
+
+
+def is_newer(row: object, owner_gen: int) -> bool:
+    """Whether a stored *row* is about a later generation than *owner_gen*."""
+    stored = as_int((as_mapping(row) or {}).get("ownerGen"))
+    return stored is not None and stored > owner_gen
+
+
+def has_ended(record: object, owner_gen: int) -> bool:
+    """Whether *record* says that this generation, or a later one, has ended for good.
+
+    What ended goes on under a new generation only: a request that comes late revives nothing.
+    """
+    stored = as_int((as_mapping(record) or {}).get("ownerGen"))
+    return is_final(record) and stored is not None and stored >= owner_gen

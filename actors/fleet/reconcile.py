@@ -157,7 +157,9 @@ class ImageCycle:
         outcome = await attempt(registry.report_image_current(resource, marker.token))
         return isinstance(outcome, Granted) and self.records.settle(marker.token)
 
-    def _said(self, result: str, *, verified: bool = False, code: str | None = None) -> Any:
+    def _said(
+        self, result: str, *, verified: bool = False, code: str | None = None
+    ) -> dict[str, Any]:
         """Return what a request is answered, with what is stored: that is what is true."""
         progress = self.records.progress()
         target = None if progress is None or progress.target is None else progress.target.wire()
