@@ -30,6 +30,11 @@ class Bearers:
     operator: str = attrs.field(repr=False)
 
 
+def unheard(code: str, fields: Mapping[str, Any]) -> None:
+    """Tell nobody."""
+    del code, fields
+
+
 @attrs.frozen(kw_only=True)
 class FleetDeployment:
     """One deployed version of the fleet's code with its bindings.
@@ -39,6 +44,8 @@ class FleetDeployment:
         bearers: what the router compares credentials with.
         containers: from the stubs of an actor and the physical member's name to its container.
         policy: the staging policy that is bound; None on every default profile. Part two reads it.
+        report: told what operators should see in their log and no caller is told: how each permit
+            was settled, by code.
         legacy_elapsed_retained: whether an elapsed registration without an owner counts as
             retained (I-05); default no.
     """
@@ -47,6 +54,7 @@ class FleetDeployment:
     bearers: Bearers
     containers: Callable[[Objects, str], Containers]
     policy: Mapping[str, Any] | None = None
+    report: Callable[[str, Mapping[str, Any]], None] = unheard
     legacy_elapsed_retained: bool = False
 
 

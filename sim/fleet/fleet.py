@@ -134,7 +134,11 @@ class Fleet:
             producer=Producer(version, artifact.stamp, code.capabilities),
             bearers=BEARERS,
             containers=self._containers,
+            report=self._report,
         )
+
+    def _report(self, code: str, fields: Mapping[str, Any]) -> None:
+        self.ground.note("report", {"code": code, **fields})
 
     def upload(self, artifact: Artifact, *, machines: Sequence[str] | None = None) -> Uploaded:
         """Let *artifact* run at once, as an upload by somebody else does, or a rollback.

@@ -7,16 +7,27 @@ only if somebody watches them. The log also keeps what the storages hold after t
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from ...actors import Address
-from ...wire import ErrorRecord, WireError, decode, decode_envelope, decode_reply
+from ...wire import ErrorRecord, WireError, content_hash, decode, decode_envelope, decode_reply
 from ..machine import EPOCH_US
 from ..trace import Row
 from ..world import World
 from .ground import Ground
 
-__all__ = ["Answer", "Call", "Change", "Commit", "Entry", "Log", "Seen", "Watcher", "log_of"]
+__all__ = [
+    "Answer",
+    "Call",
+    "Change",
+    "Commit",
+    "Entry",
+    "Log",
+    "Seen",
+    "Watcher",
+    "fence_in",
+    "log_of",
+]
 
 DOWN: Final = ("crash", "reset", "evict")
 ENDED: Final = ("done", "failed", "killed")
@@ -222,8 +233,7 @@ class Log:
     @property
     def fence(self) -> Mapping[str, Any] | None:
         """The fence as it is stored inside the drain."""
-        drain = self.drain
-        return None if drain is None else drain.get("fence")
+        return fence_in(self.drain)
 
     def rows(self, prefix: str) -> dict[str, Any]:
         """Return the Registry's rows whose keys begin with *prefix*, by the rest of the key."""
@@ -317,6 +327,28 @@ class Log:
         if call is not None:
             called = f"uncertain {call.address.kind}.{call.method}"
             self._tell(called, row, Answer(call, None))
+
+
+def fence_in(drain: Any) -> dict[str, Any] | None:
+    """Return the fence that stands in a drain row of any level, with the fenceId that it has.
+
+    An older one has no name: it is that of its drain and Worker (L, operation 5).
+    """
+    if not isinstance(drain, Mapping):
+        return None
+    row = cast("Mapping[str, Any]", drain)
+    if row.get("swapFence") is not True:
+        return None
+    named = row.get("fenceId")
+    version, at = row.get("swapVersion", ""), row.get("swapAt")
+    return {
+        "fenceId": named or content_hash([row["since"], row["until"], version]),
+        "owner": row.get("owner", {"kind": "preflight", "ref": ""}),
+        "swapVersion": version,
+        "swapBuild": row.get("swapBuild"),
+        "swapAt": at,
+        "until": row["until"],
+    }
 
 
 LOG: Final = "fleet log"
