@@ -37,6 +37,8 @@ ROWS: Final = (
     Reason("BAD_REQUEST", 400, "The request has not the form it must have; nothing was read."),
     Reason("UNAUTHORIZED", 401, "The credential does not cover the route; nothing was read."),
     Reason("NOT_FOUND", 404, "There is no such route, resource or row; nothing was written."),
+    Reason("UNDELIVERED", 503,
+           "It never reached whom it was for: nothing was written; it may be asked again."),
     Reason("PRODUCER_IDENTITY_UNKNOWN", 503,
            "The Worker does not know its own version or upload time; no fence was set."),
     Reason("DRAIN_FENCED", 409, "A fence stands in the drain, which stays as it is."),
