@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import click
 
-from . import exploring, verbs
+from . import exploring, soaking, verbs
 from .output import Output, Unprintable
 from .refusal import INTERRUPTED, Refused
+from .soak import RUNS, STRATEGY
 from .strategies import DEFAULT_STRATEGY, STRATEGIES
 
 __all__ = ["main"]
@@ -162,6 +163,36 @@ def explore(**given: Any) -> int:
     shrunk to the deviations that it needs, and written to a replay file.
     """
     return _call(exploring.explore, **_joined(given))
+
+
+@durasim.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option(
+    "--runs",
+    type=COUNT,
+    default=RUNS,
+    show_default=True,
+    help="Runs of all stories together.",
+)
+@click.option(
+    "--compared",
+    metavar="N",
+    type=NUMBER,
+    help="Runs of each design that is compared, 0 for none.  [default: as --runs]",
+)
+@seed
+@strategy(STRATEGY)
+@jobs
+@click.option("--record", metavar="FILE", help=f"Write the tables below {soaking.RECORDED} there.")
+@as_json
+def soak(**given: Any) -> int:
+    """Tell every story of systems and scenarios, and count what that reached.
+
+    A NAME may be a system. Misses a bar where a story was told too rarely, a kind of fault hardly
+    struck, runs are alike, or a `sometimes` was never reached. Then the designs of the system are
+    compared: those that must fail under a plan, and those that must hold under the same.
+    """
+    return _call(soaking.soak, **given)
 
 
 @durasim.command()

@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from .comparison import Comparison
 from .errors import describe
 from .mutants import Mutant
 from .properties import Property
@@ -62,6 +63,10 @@ def _mutants(given: Iterable[Mutant]) -> tuple[Mutant, ...]:
     return tuple(given)
 
 
+def _comparisons(given: Iterable[Comparison]) -> tuple[Comparison, ...]:
+    return tuple(given)
+
+
 @attrs.frozen
 class System:
     """What belongs together and is explored together.
@@ -71,12 +76,14 @@ class System:
         scenarios: its stories; their names are unique.
         properties: what must hold in them.
         mutants: what they must find.
+        comparisons: stories that some of its designs stand, and others do not.
     """
 
     name: str
     scenarios: tuple[Scenario, ...] = attrs.field(converter=_scenarios)
     properties: tuple[Property[Any], ...] = attrs.field(default=(), converter=_properties)
     mutants: tuple[Mutant, ...] = attrs.field(default=(), converter=_mutants)
+    comparisons: tuple[Comparison, ...] = attrs.field(default=(), converter=_comparisons)
 
 
 @cache

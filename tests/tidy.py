@@ -47,6 +47,7 @@ ALLOWED_IN_SIM = {
     "replay.py": "os pathlib platform",
     "run.py": "time",
     "second_process.py": "os subprocess",
+    "soaking.py": "pathlib",
     "sqldata.py": "sqlite3",
     "strategies.py": "random",
     "systems.py": "os pathlib",
