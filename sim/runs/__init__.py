@@ -1,7 +1,17 @@
 """The system `runs`: stories of run claims behind an execution fence, and what holds in them."""
 
 from .. import systems
-from . import fencing, giving_back, holding, properties, reserving, scenarios, standing
+from . import (
+    designs,
+    fencing,
+    giving_back,
+    holding,
+    properties,
+    reserving,
+    scenarios,
+    standing,
+    storm,
+)
 
 __all__ = ["SYSTEM"]
 
@@ -40,6 +50,9 @@ SYSTEM = systems.System(
         standing.decision_under_lock,
         standing.grown_old,
         standing.tick_under_drain,
+        designs.never_stuck,
+        storm.anything_fails,
+        storm.router_assumed,
     ),
     (*properties.EVERYWHERE, properties.refused_runs_leave_nothing),
     (
@@ -49,5 +62,6 @@ SYSTEM = systems.System(
         *holding.HOLDING,
         *standing.STANDING,
     ),
+    designs.COMPARISONS,
 )
 """What `durasim` finds by the name `runs`."""
