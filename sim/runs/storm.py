@@ -21,7 +21,7 @@ from ..scenario import scenario
 from ..world import World
 from .deployment import Design, Stage, Topology, set_stage
 from .properties import ANSWERS, CLAIMS, refused_runs_leave_nothing
-from .setting import TOPOLOGIES, start_as
+from .setting import STEADFAST, TOPOLOGIES, start_as
 
 __all__ = ["anything_fails", "router_assumed"]
 
