@@ -38,6 +38,7 @@ SYSTEM = systems.System(
         scenarios.proof_only,
         scenarios.proofs_race,
         scenarios.read_back_late,
+        scenarios.refused_midway,
         scenarios.refused_start,
         scenarios.retried,
         scenarios.sent_again,

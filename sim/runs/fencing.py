@@ -21,13 +21,20 @@ from ...actors.runs import (
 from ..mutants import Mutant
 from .admission import moves_are_won, proof_is_one_run, shut_means_untouched
 from .giving_back import AGENTS, OBJECTS, PROCESS, ROUTER, RUNS
-from .properties import execution_is_single, live_deadlines_are_met, proof_slot_is_earned
+from .properties import (
+    execution_is_single,
+    live_deadlines_are_met,
+    no_key_is_stranded,
+    proof_slot_is_earned,
+    refused_runs_leave_nothing,
+)
 from .scenarios import (
     deadline_under_lock,
     drain_reopen,
     fence_unreadable,
     operators_race,
     proofs_race,
+    refused_midway,
     sent_again,
     sent_while_live,
 )
@@ -96,6 +103,15 @@ async def gate_after_journal(self: RunObject, order: Any) -> None:
     self._journal.arm(journal.Pending(order.workflow_id, order.run_id, self._wired.mint()))
     await right_gate(self, order)
     self._journal.clear()
+
+
+async def owner_kept(self: RunObject, runs: RunnerRuntime, pending: Any, error: Exception) -> Any:
+    """Undo what a refused start has written, but for its owner."""
+    found = await runs.recover_start_attempt(pending.workflow_id, pending.run_id, pending.token)
+    if found is None:
+        self._journal.clear()
+        raise error
+    return found
 
 
 async def gate_after_create_run(self: RunnerRuntime, order: Any, token: str) -> Any:
@@ -188,7 +204,8 @@ FENCING = (
     ),
     Mutant(
         "cached_fence", f"{RUNS}.fence:ExecutionFence.read", cached_fence, drain_reopen,
-        (shut_means_untouched, "no key is stranded"), parameters=PROCESS, needs_fault=False,
+        (shut_means_untouched, no_key_is_stranded), parameters={**PROCESS, "keys": 3},
+        needs_fault=False,
     ),
     Mutant(
         "transition_without_cas", f"{RUNS}.fence:ExecutionFence.transition",
@@ -197,11 +214,15 @@ FENCING = (
     ),
     Mutant(
         "gate_after_journal", f"{RUNS}.run_object:RunObject._gate", gate_after_journal,
-        drain_reopen, (shut_means_untouched,), parameters=OBJECTS, needs_fault=False,
+        drain_reopen, (shut_means_untouched,), parameters={**OBJECTS, "keys": 3}, needs_fault=False,
+    ),
+    Mutant(
+        "owner_kept", f"{RUNS}.run_object:RunObject._recover", owner_kept, refused_midway,
+        (refused_runs_leave_nothing,), parameters=ROUTER, needs_fault=False,
     ),
     Mutant(
         "gate_after_create_run", f"{RUNS}.runtime:RunnerRuntime.start", gate_after_create_run,
-        drain_reopen, (shut_means_untouched,), parameters=PROCESS, needs_fault=False,
+        drain_reopen, (shut_means_untouched,), parameters={**PROCESS, "keys": 3}, needs_fault=False,
     ),
     Mutant(
         "gate_after_existing_run", f"{RUNS}.run_object:RunObject._start",

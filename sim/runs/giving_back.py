@@ -182,7 +182,7 @@ ROUTER = {"design": "router"}
 GIVING_BACK = (
     Mutant(
         "instanceof_only", PREDICATE, instanceof_only, drain_reopen, STRANDED,
-        parameters=OBJECTS, needs_fault=False,
+        parameters={**OBJECTS, "keys": 3}, needs_fault=False,
     ),
     Mutant(
         "status_only", PREDICATE, status_only, start_fails,
@@ -200,7 +200,7 @@ GIVING_BACK = (
     Mutant(
         "refusal_swallowed", ROLLBACK, refusal_swallowed, drain_reopen,
         (no_start_fails_unheard, answers_fit),
-        parameters=OBJECTS, needs_fault=False,
+        parameters={**OBJECTS, "keys": 3}, needs_fault=False,
     ),
     Mutant(
         "storage_error_replaces_refusal", ROLLBACK, storage_error_replaces_refusal, claim_lost,
@@ -208,15 +208,16 @@ GIVING_BACK = (
     ),
     Mutant(
         "rethrow_wrapped", ROLLBACK, rethrow_wrapped, drain_reopen, (no_start_fails_unheard,),
-        parameters=OBJECTS, needs_fault=False,
+        parameters={**OBJECTS, "keys": 3}, needs_fault=False,
     ),
     Mutant(
         "group_wrapped_refusal", f"{RUNS}.gates:pass_gate", group_wrapped_refusal, drain_reopen,
-        (no_start_fails_unheard, no_key_is_stranded), parameters=PROCESS, needs_fault=False,
+        (no_start_fails_unheard, no_key_is_stranded), parameters={**PROCESS, "keys": 3},
+        needs_fault=False,
     ),
     Mutant(
         "never_released", f"{RUNS}.reservations:StartReservations.release", never_released,
-        drain_reopen, STRANDED, parameters=OBJECTS, needs_fault=False,
+        drain_reopen, STRANDED, parameters={**OBJECTS, "keys": 3}, needs_fault=False,
     ),
     Mutant(
         "release_without_cas", f"{RUNS}.reservations:StartReservations.release",
@@ -229,7 +230,7 @@ GIVING_BACK = (
     ),
     Mutant(
         "reason_dropped", f"{RUNS}.http:reason_of", reason_dropped, drain_reopen, STRANDED,
-        parameters=OBJECTS, needs_fault=False,
+        parameters={**OBJECTS, "keys": 3}, needs_fault=False,
     ),
     Mutant(
         "step_refusal_escapes", f"{RUNS}.runtime:RunnerRuntime._start_locked",

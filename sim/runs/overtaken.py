@@ -6,11 +6,18 @@ from ..scenario import scenario
 from ..world import World
 from .delivered import SlowOwners
 from .deployment import DESIGNS, Design, Stage, set_stage
+from .drained import a_start_is_refused
 from .notes import fields
-from .properties import CLAIMS, not_started_while_live
+from .properties import CLAIMS, not_started_while_live, refused_runs_leave_nothing
 from .routers import RepeatingRouter, SlowReader
 
-__all__ = ["echo_behind_drain", "echoed_start", "echoed_suspension", "read_back_late"]
+__all__ = [
+    "echo_behind_drain",
+    "echoed_start",
+    "echoed_suspension",
+    "read_back_late",
+    "refused_midway",
+]
 
 
 @scenario(
@@ -29,6 +36,20 @@ async def read_back_late(world: World, design: Design = "holder") -> None:
         await stage.surely_move("open", "draining")
     await stage.surely_move("draining", "open")
     await stage.until_done("key-1")
+
+
+@scenario(
+    properties=(*CLAIMS, refused_runs_leave_nothing, a_start_is_refused),
+    parameters={"design": DESIGNS},
+)
+async def refused_midway(world: World, design: Design = "router") -> None:
+    """A start is refused between two gates, and nobody asks again: nothing is left of it (26)."""
+    world.machine("registry", (SlowOwners,))
+    stage = await set_stage(world, "objects", design)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.start, None)
+        await trio.sleep(0.001)
+        await stage.surely_move("open", "draining")
 
 
 async def echoed(stage: Stage, workflow: str) -> None:

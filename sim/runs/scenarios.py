@@ -23,7 +23,13 @@ from .drained import (
     sent_again,
     sent_while_live,
 )
-from .overtaken import echo_behind_drain, echoed_start, echoed_suspension, read_back_late
+from .overtaken import (
+    echo_behind_drain,
+    echoed_start,
+    echoed_suspension,
+    read_back_late,
+    refused_midway,
+)
 
 __all__ = [
     "claim_lost",
@@ -46,6 +52,7 @@ __all__ = [
     "proof_only",
     "proofs_race",
     "read_back_late",
+    "refused_midway",
     "refused_start",
     "retried",
     "sent_again",

@@ -15,6 +15,7 @@ from ...actors.runs import (
     OPERATIONS,
     Approval,
     ApprovalService,
+    Fire,
     Operations,
     ScheduleTick,
     Tally,
@@ -268,6 +269,15 @@ async def tick_claims_first(self: ScheduleTick) -> Tally:
     return Tally(len(due), len(claimed), ends.count("started"), ends.count("deferred"))
 
 
+async def deferred_fire_started(self: ScheduleTick, fire: Fire) -> str:
+    """Start again what may have begun."""
+    try:
+        await self._surface.start(fire)
+    except Exception as error:
+        return await self._mark(fire, "deferred", "dispatch-indeterminate", error)
+    return await self._mark(fire, "started")
+
+
 async def decision_before_gate(
     self: ApprovalService, name: str, decided: approvals.Decided, by: Any
 ) -> Any:
@@ -288,6 +298,10 @@ STANDING = (
     Mutant(
         "tick_claims_first", f"{RUNS}.tick:ScheduleTick.tick", tick_claims_first,
         tick_under_drain, (shut_means_no_fire,), parameters=OBJECTS, needs_fault=False,
+    ),
+    Mutant(
+        "deferred_fire_started", f"{RUNS}.tick:ScheduleTick._settle", deferred_fire_started,
+        tick_under_drain, (fires_run_once,), parameters=OBJECTS,
     ),
     Mutant(
         "decision_before_gate", f"{RUNS}.approvals:ApprovalService.decide", decision_before_gate,
