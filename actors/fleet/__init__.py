@@ -4,31 +4,57 @@ Part one: drain, fence, quiet read, permits, receipts, quoted recovery, image ta
 """
 
 from .codes import CODES, FleetRefused, Reason
+from .drain_record import DrainRecord
 from .identities import BuildStamp, ImageTarget, Producer, WorkerVersion
+from .ledger import RunLedger
 from .native import Activity, Announcement, Containers, ControlPlane, UploadReply
+from .operator import OperatorRecovery, Quote
 from .outcomes import Granted, Outcome, Refused, Uncertain, answered, attempt
-from .wiring import Bearers, FleetDeployment, Scope
+from .plans import RUNNER_MACHINE, DeployPlan, DeployReport
+from .registry import Registry
+from .resident import Resident
+from .router import FleetRouter
+from .runner import DeployRunner
+from .state_worker import StateWorker
+from .targets import TargetPlan
+from .wiring import LEDGER, REGISTRY, Bearers, FleetDeployment, Scope, fleet_of
 
 __all__ = [
     "CODES",
+    "LEDGER",
+    "REGISTRY",
+    "RUNNER_MACHINE",
     "Activity",
     "Announcement",
     "Bearers",
     "BuildStamp",
     "Containers",
     "ControlPlane",
+    "DeployPlan",
+    "DeployReport",
+    "DeployRunner",
+    "DrainRecord",
     "FleetDeployment",
     "FleetRefused",
+    "FleetRouter",
     "Granted",
     "ImageTarget",
+    "OperatorRecovery",
     "Outcome",
     "Producer",
+    "Quote",
     "Reason",
     "Refused",
+    "Registry",
+    "Resident",
+    "RunLedger",
     "Scope",
+    "StateWorker",
+    "TargetPlan",
     "Uncertain",
     "UploadReply",
     "WorkerVersion",
     "answered",
     "attempt",
+    "fleet_of",
 ]
