@@ -9,7 +9,17 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from ...wire import Absent, DoStatusError, RunRouteError
+from ...wire import (
+    CODES,
+    Absent,
+    DoStatusError,
+    ErrorCode,
+    HostClosed,
+    ObjectReset,
+    OutcomeUnknown,
+    Overloaded,
+    RunRouteError,
+)
 from ..worker import WebRequest, WebResponse
 from .errors import ExecutionFencedError
 from .run_errors import InvalidRunRequestError, RunError, RunLifecycleBlockedError
@@ -181,8 +191,24 @@ def run_route_response(error: RunRouteError) -> WebResponse:
     return no_store(json_response(error.status, error_body(error.message, reason)))
 
 
+ON_THE_WAY: Final[Mapping[type[Exception], ErrorCode]] = {
+    Overloaded: ErrorCode.OVERLOADED,
+    HostClosed: ErrorCode.HOST_CLOSED,
+    ObjectReset: ErrorCode.OBJECT_RESET,
+    OutcomeUnknown: ErrorCode.OUTCOME_UNKNOWN,
+}
+"""What a router meets on the way to an object. An object that meets it has failed by itself."""
+
+
 def router_error_response(error: Exception) -> WebResponse:
-    """Render any error for a tenant."""
+    """Render any error for a tenant; a request lost on its way says so by the runtime's own code.
+
+    The status is that of the code (`CODES`). None of them is a refusal of the fence.
+    """
     if isinstance(error, RunRouteError):
         return no_store(json_response(error.status, error_body(error.message, error.reason)))
-    return no_store(do_error_response(error))
+    code = ON_THE_WAY.get(type(error))
+    if code is None:
+        return no_store(do_error_response(error))
+    body = error_body(message_of(error), {"code": code.name})
+    return no_store(json_response(CODES[code].status, body))

@@ -161,10 +161,13 @@ class RunRouter(Worker):
     """Stateless code in front of objects."""
 
     async def fetch(self, request: WebRequest) -> WebResponse:
-        """Answer *request*; a deployment that lives in one process is asked there."""
-        if deployment_of(self).topology == "process":
+        """Answer *request*, an error as well; a deployment in one process is asked there."""
+        if deployment_of(self).topology == "objects":
+            return await Front(self).answer(request)
+        try:
             return await self.objects.get(RunProcess, PROCESS).serve(request)
-        return await Front(self).answer(request)
+        except Exception as error:
+            return router_error_response(error)
 
 
 class RunProcess(DurableObject, durable=False):

@@ -142,7 +142,10 @@ class RunObject(ServedObject):
             self._in_flight.discard(name)
 
     async def _recover(self, runs: RunnerRuntime, pending: Pending, error: Exception) -> Snapshot:
-        """Return what a failed attempt has left; if nothing, undo it and raise *error* itself."""
+        """Return what a failed attempt came to; if to nothing, undo it and raise *error* itself.
+
+        A run that stopped between two steps is there and keeps its owner; it is no answer.
+        """
         try:
             found = await runs.recover_start_attempt(
                 pending.workflow_id, pending.run_id, pending.token
@@ -154,6 +157,9 @@ class RunObject(ServedObject):
             self._log_failure("run-owner-recovery-failed", failure)
             raise error from error.__cause__
         if found is None:
+            raise error
+        if not found.is_result:
+            await self._finish(pending, found)
             raise error
         return found
 

@@ -126,7 +126,8 @@ class RunnerRuntime:
             UnknownWorkflowError, InvalidRunRequestError: nothing was written.
             RunAlreadyExistsError: the run is there. It was not touched.
             RunAdmissionConflictError: the claim is not the row any more. Nothing was written.
-            RunStateUnreadableError: nobody can tell how far it came.
+            RunStateUnreadableError: nobody can tell how far it came, or it came to a stop between
+                two steps: nothing goes on with it.
         """
         workflow = self._check_order(order, token)
         await self._assert_start_fence(order)
@@ -176,7 +177,8 @@ class RunnerRuntime:
             snapshot = await self._leg(workflow, attrs.evolve(shell, start_token=token))
         except Exception as error:
             found = await self._left_by(order, token)
-            if found is None:
+            if found is None or not found.is_result:
+                # What is on its way, and has nobody any more who goes on with it, is no answer.
                 raise past_the_gate(error) from error
             snapshot = found
         await self._settle(snapshot)

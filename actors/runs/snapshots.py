@@ -127,6 +127,11 @@ class Snapshot:
         """Whether it says only that a run was to begin."""
         return self.status == "pending" and self.start_token is None
 
+    @property
+    def is_result(self) -> bool:
+        """Whether it can be answered with: the run waits for somebody, or has ended."""
+        return self.status in PARKED | TERMINAL
+
     def summary(self) -> dict[str, Any]:
         """Return what a caller is shown, JSON; the same for the same snapshot."""
         shown: dict[str, Any] = {

@@ -163,13 +163,19 @@ class ThreadObject(ServedObject):
         return snapshot
 
     async def _recover(self, attempt: Attempt, error: Exception) -> Snapshot:
-        """Return what a failed attempt has left; if nothing, undo it and raise *error* itself."""
+        """Return what a failed attempt came to; if to nothing, undo it and raise *error* itself.
+
+        A run that stopped between two steps is there and keeps its owner; it is no answer.
+        """
         try:
             found = await self._settle(attempt)
         except Exception as failure:
             self._log_failure("thread-run-recovery-failed", failure)
             raise error from error.__cause__
         if found is None:
+            raise error
+        if not found.is_result:
+            await self._finish(attempt, found)
             raise error
         return found
 

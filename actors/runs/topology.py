@@ -110,7 +110,7 @@ class InProcess:
                 "run-recovery-failed", {"runId": order.run_id, "error": str(failure)}
             )
             found = None
-        if found is None:
+        if found is None or not found.is_result:
             raise error
         return found.summary()
 

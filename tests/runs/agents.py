@@ -61,6 +61,7 @@ AGENTS = (
     Workflow("timed", (timed,)),
     Workflow("cut", (cut,)),
     Workflow("nested", (nested,)),
+    Workflow("pair", (charge, timed)),
 )
 
 

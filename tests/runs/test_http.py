@@ -36,7 +36,15 @@ from durasim.actors.runs.run_errors import (
     UnknownRunError,
     UnknownWorkflowError,
 )
-from durasim.wire import DoStatusError
+from durasim.wire import (
+    CODES,
+    DoStatusError,
+    ErrorCode,
+    HostClosed,
+    ObjectReset,
+    OutcomeUnknown,
+    Overloaded,
+)
 
 
 class Foreign(Exception):
@@ -178,6 +186,26 @@ def test_a_5xx_with_a_code_passes() -> None:
 def test_nothing_that_a_router_renders_is_kept(error: Exception) -> None:
     """No cache may hold an answer of a router."""
     assert router_error_response(error).headers == {"cache-control": "no-store"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (OutcomeUnknown("no reply within 30 s"), 504, "OUTCOME_UNKNOWN"),
+        (Overloaded("RunObject/order:r", 8), 503, "OVERLOADED"),
+        (HostClosed("host-1"), 503, "HOST_CLOSED"),
+        (ObjectReset("the commit failed"), 500, "OBJECT_RESET"),
+    ],
+)
+def test_what_was_lost_on_the_way_says_so(error: Exception, status: int, code: str) -> None:
+    """By the runtime's code and its status; of an object that met it, it is a failure like any."""
+    response = router_error_response(error)
+
+    assert (response.status, body(response)["reason"]) == (status, {"code": code})
+    assert CODES[ErrorCode[code]].status == status
+    assert not is_execution_fence_refusal(error_from(response))
+    assert do_error_response(error).status == 500
+    assert "reason" not in body(do_error_response(error))
 
 
 def test_a_gate_that_answers_by_itself_says_the_same() -> None:

@@ -1,9 +1,13 @@
 """The front of a deployment: who is let in, and what is answered without a run."""
 
+import json
 from typing import Any
 
 import pytest
+import trio
 
+from durasim.actors import WebRequest, WebResponse
+from durasim.actors.runs import RunObject, RunProcess, RunRouter
 from durasim.actors.runs.callers import Caller
 from durasim.actors.runs.engine import Workflow
 from durasim.actors.runs.identity import IDENTITY_HEADER
@@ -183,3 +187,34 @@ def test_approvals_that_cannot_be_filed_do_not_hide_the_run() -> None:
         assert len(stage.query("SELECT * FROM flowsafe_approvals")) == 1
 
     tell(story)
+
+
+@pytest.mark.parametrize(("topology", "where"), [("objects", RunObject), ("process", RunProcess)])
+def test_l5_a_reply_that_is_lost_is_answered_with_its_reason(
+    topology: Topology, where: type[RunObject | RunProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """504, nobody can say whether it ran; the same call is shown what it came to."""
+    serve = where.serve
+
+    async def late(self: Any, request: WebRequest) -> WebResponse:
+        answer = await serve(self, request)
+        if request.method == "POST":
+            await trio.sleep(40)
+        return answer
+
+    async def story(stage: Stage) -> None:
+        async def ask() -> tuple[int, Any]:
+            content = json.dumps({"workflowId": "order", "idempotencyKey": "k1"}).encode()
+            headers = {"authorization": "Bearer ann"}
+            router = stage.world.client("ann").worker(RunRouter, deadline_s=100)
+            return told(await router.fetch(WebRequest("POST", "/runs", content, headers)))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(where, "serve", late)
+            status, unknown = await ask()
+        assert (status, unknown["reason"]) == (504, {"code": "OUTCOME_UNKNOWN"})
+        status, shown = await ask()
+        assert (status, shown["status"]) == (200, "success")
+        assert stage.executions() == 1
+
+    tell(story, topology)

@@ -1,0 +1,82 @@
+"""Runs that came to a stop between two steps: no answer, and no second execution."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from durasim.actors.runs import AgentTopology, Snapshot, Snapshots
+from durasim.actors.runs.run_errors import RunStateUnreadableError
+from durasim.sim import World
+
+from .agents import DESIGNS, AgentStage
+from .stage import ANN, WAYS, Stage, Topology, play, told
+
+
+@pytest.fixture
+def stopping() -> Generator[pytest.MonkeyPatch]:
+    """Let nothing be persisted of a run behind its first step, until the patch is undone."""
+    write = Snapshots.write
+
+    async def fails(self: Snapshots, snapshot: Snapshot) -> None:
+        if snapshot.revision > 1:
+            raise RunStateUnreadableError("the run cannot be persisted")
+        await write(self, snapshot)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Snapshots, "write", fails)
+        yield patch
+
+
+def status_of(stage: Stage) -> str:
+    """Return the status of the one run."""
+    (run,) = stage.query("SELECT status FROM flowsafe_runs")
+    return str(run["status"])
+
+
+@pytest.mark.parametrize(("topology", "design"), WAYS)
+def test_a_run_that_stops_between_two_steps_is_no_answer(
+    topology: Topology, design: str, stopping: pytest.MonkeyPatch
+) -> None:
+    """Its caller hears that nobody can tell, its key is for a person, who ends the run."""
+
+    async def story(world: World) -> None:
+        stage = await Stage(world, topology, design).open()
+        status, body = await stage.start("k1", "pair")
+        assert (status, body) == (503, {"error": "the run cannot be persisted"})
+        assert status_of(stage) == "running"
+        assert all(owner["is_settled"] for owner in stage.owners().values())
+        stopping.undo()
+        status, body = await stage.start("k1", "pair")
+        assert (status, body["reason"]["code"]) == (409, "IDEMPOTENT_START_UNRESOLVABLE")
+        path = f"/runs/pair/{body['reason']['runId']}"
+        assert told(await stage.send("GET", path))[1]["status"] == "running"
+        status, ended = told(await stage.send("POST", f"{path}/terminate", {}))
+        assert (status, ended["status"]) == (200, "cancelled")
+        assert await stage.start("k1", "pair") == (200, ended)
+        assert stage.executions() == 1
+
+    play(story)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_nor_is_one_of_an_agent(design: str, stopping: pytest.MonkeyPatch) -> None:
+    """The same in a thread."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world, design).open()
+        status, error = await stage.ask("k1", "pair", "t1")
+        assert (status, str(error)) == (503, "the run cannot be persisted")
+        assert status_of(stage) == "running"
+        stopping.undo()
+        status, error = await stage.ask("k1", "pair")
+        assert (status, error.reason["code"]) == (409, "IDEMPOTENT_START_UNRESOLVABLE")
+        run_id: Any = error.reason["runId"]
+        ended = await stage.work(
+            lambda services: AgentTopology(services).terminate("t1", "pair", run_id, ANN.owner)
+        )
+        assert ended["status"] == "cancelled"
+        assert await stage.ask("k1", "pair") == (200, ended)
+        assert stage.executions() == 1
+
+    play(story)
