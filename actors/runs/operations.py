@@ -32,6 +32,22 @@ class Operations(DurableObject, durable=False):
             return await self.objects.get(RunProcess, PROCESS).tick()
         return attrs.asdict(await Front(self).tick().tick())
 
+    async def notify(self) -> dict[str, int]:
+        """Send the notifications that are due, once; returns how many came to what."""
+        return attrs.asdict(await Services(self).notification_dispatch().tick())
+
+    async def work(self) -> dict[str, int]:
+        """Do the background tasks that are due, once; returns how many came to what.
+
+        Raises:
+            DoStatusError: the fence is shut, or what is due cannot be read. Nothing was done.
+        """
+        return attrs.asdict(await Services(self).tasks.dispatch())
+
+    async def poll(self) -> dict[str, int]:
+        """Ask each provider for what is new, once; returns how many items were handed on."""
+        return attrs.asdict(await Services(self).provider_poll().poll())
+
     async def purge(self) -> dict[str, int]:
         """Delete old runs, and old keys whose runs are gone, once; returns how many of what.
 

@@ -5,7 +5,7 @@ of them over its own ports.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, cast
 
 import attrs
@@ -17,10 +17,13 @@ from .engine import Effects, Engine, NoEffects, Workflow
 from .fence import ExecutionFence, FenceState, FenceWiring
 from .giveback import Design, GiveBack, give_back_of
 from .identity import DeploymentIdentity
+from .notifications import Notification, NotificationDispatch, Notifications
+from .poll import Provider as ItemSource, ProviderPoll
 from .reservations import Log, StartReservations
 from .retention import RUN_RETENTION_DAYS, Retention
 from .runtime import Provider, RunnerRuntime
 from .snapshots import Snapshots
+from .tasks import BackgroundTasks, Task
 from .webhooks import Delivery
 
 __all__ = [
@@ -65,6 +68,26 @@ async def undelivered(services: "Services", delivery: Delivery) -> None:
     raise LookupError(f"nobody handles the deliveries of {delivery.provider}")
 
 
+OnNotification = Callable[["Services", Notification], Awaitable[None]]
+"""How a deployment sends a notification."""
+OnTask = Callable[["Services", Task], Awaitable[Any]]
+"""How a deployment does a background task of one kind."""
+OnItem = Callable[["Services", str, Any], Awaitable[None]]
+"""What a deployment does with an item of a provider."""
+
+
+async def unsent(services: "Services", notification: Notification) -> None:
+    """Refuse: the deployment sends no notifications."""
+    del services
+    raise LookupError(f"nobody sends notifications, nor this one to {notification.recipient}")
+
+
+async def unhandled(services: "Services", provider: str, item: Any) -> None:
+    """Refuse: the deployment does nothing with items."""
+    del services, item
+    raise LookupError(f"nobody handles the items of {provider}")
+
+
 def quiet(kind: str, fields: dict[str, Any]) -> None:
     """Tell nobody."""
     del kind, fields
@@ -89,6 +112,10 @@ class RunsDeployment:
             runs at least, and exactly so long for None.
         webhook_secrets: by provider; who is not in it delivers nothing.
         on_delivery: does what a webhook's delivery asks for; it may get one twice.
+        send: sends a notification; it may get one twice.
+        tasks: what does background tasks, by kind; it may get one twice.
+        providers: asked by passes for what is new, by name.
+        on_item: does what an item of a provider asks for; it may get one twice.
         log: told what went on beside an answer.
     """
 
@@ -106,6 +133,10 @@ class RunsDeployment:
     key_retention_days: int | None = None
     webhook_secrets: Mapping[str, str] = attrs.field(factory=dict[str, str], repr=False)
     on_delivery: OnDelivery = attrs.field(default=undelivered)
+    send: OnNotification = attrs.field(default=unsent)
+    tasks: Mapping[str, OnTask] = attrs.field(factory=dict[str, OnTask])
+    providers: Mapping[str, ItemSource] = attrs.field(factory=dict[str, ItemSource])
+    on_item: OnItem = attrs.field(default=unhandled)
     log: Log = quiet
 
 
@@ -174,6 +205,33 @@ class Services:
             self.log,
             run_days=self.deployment.run_retention_days,
             key_days=self.deployment.key_retention_days,
+        )
+
+    @cached_property
+    def notifications(self) -> Notifications:
+        """The notifications: whoever has something to say adds one."""
+        return Notifications(self.context.database, self.now_ms)
+
+    def notification_dispatch(self) -> NotificationDispatch:
+        """Return what sends the notifications that are due."""
+        send = partial(self.deployment.send, self)
+        return NotificationDispatch(self.notifications, send, self.fence, self.now_ms, self.log)
+
+    @cached_property
+    def tasks(self) -> BackgroundTasks:
+        """The background tasks: whoever leaves something for later queues one."""
+        bodies = {kind: partial(body, self) for kind, body in self.deployment.tasks.items()}
+        return BackgroundTasks(self.context.database, self.fence, bodies, self.now_ms, self.log)
+
+    def provider_poll(self) -> ProviderPoll:
+        """Return what asks the providers for what is new."""
+        return ProviderPoll(
+            self.context.database,
+            self.fence,
+            self.deployment.providers,
+            partial(self.deployment.on_item, self),
+            self.now_ms,
+            self.log,
         )
 
     def runtime(self, workflows: Mapping[str, Workflow]) -> RunnerRuntime:
