@@ -2,6 +2,7 @@
 
 from .batch import UnknownParameter
 from .choices import Choices, Deviation, Option, Ordinary, Recorded, Site, Source
+from .comparison import Comparison
 from .explore import Exploration, Found, Progress, explore
 from .faults import (
     Abort,
@@ -51,6 +52,7 @@ from .replay import (
 from .run import Job, RunResult, run_once
 from .scenario import Scenario, scenario
 from .simulate import Report, simulate
+from .soak import Soak, soak
 from .strategies import STRATEGIES, UnknownStrategy, hypothesis_source, make_source
 from .systems import (
     System,
@@ -74,6 +76,7 @@ __all__ = [
     "Choices",
     "ClockJump",
     "ClockSkew",
+    "Comparison",
     "CorruptReply",
     "CorruptRequest",
     "Crash",
@@ -116,6 +119,7 @@ __all__ = [
     "Site",
     "SlowDisk",
     "SlowQuery",
+    "Soak",
     "Source",
     "StaleIncarnation",
     "Swap",
@@ -146,6 +150,7 @@ __all__ = [
     "run_once",
     "scenario",
     "simulate",
+    "soak",
     "sometimes",
     "write_replay",
 ]

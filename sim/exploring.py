@@ -1,10 +1,12 @@
 """Verbs of the command line that run scenarios: run, explore, replay."""
 
+import inspect
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
+from typing import Literal, get_args, get_origin
 
 import attrs
 from rich.text import Text
@@ -114,12 +116,23 @@ def counted(count: int, what: str) -> str:
 def check_values(scenario: Scenario, parameters: Mapping[str, object]) -> None:
     """Refuse a word where the scenario lists the words that it knows.
 
-    A number that is not listed is a size that nobody has tried yet; a word is a mistake.
+    A number that is not listed is a size that nobody has tried yet; a word is a mistake, unless the
+    story takes it: what is drawn is what holds, and a `Literal` names what there is beside.
     """
     for key, value in parameters.items():
-        listed_ = list(scenario.parameters.get(key, ()))
-        if listed_ and all(isinstance(each, str) for each in listed_) and value not in listed_:
-            raise Refused(f"{key} is {value!r}; {scenario.name} knows {listed(map(repr, listed_))}")
+        drawn = list(scenario.parameters.get(key, ()))
+        if drawn and all(isinstance(each, str) for each in drawn):
+            known = list(dict.fromkeys([*drawn, *taken(scenario, key)]))
+            if value not in known:
+                raise Refused(
+                    f"{key} is {value!r}; {scenario.name} knows {listed(map(repr, known))}"
+                )
+
+
+def taken(scenario: Scenario, parameter: str) -> tuple[object, ...]:
+    """Return what the story's annotation of *parameter* names, if it is a `Literal`."""
+    annotation = inspect.get_annotations(scenario.story).get(parameter)
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
 # ---- explore

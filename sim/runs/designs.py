@@ -12,7 +12,7 @@ from .delivered import duplicate_start, stale_release
 from .deployment import Design, Topology, set_stage
 from .notes import told
 from .properties import CLAIMS, execution_is_single, given_back_unstarted
-from .setting import RESERVATIONS, STEADFAST, at_runs, start_as
+from .setting import OBJECTS, RESERVATIONS, STEADFAST, at_runs, start_as
 from .watching import Watched, Watching
 
 __all__ = ["COMPARISONS", "each_key_comes_back", "never_stuck"]
@@ -51,7 +51,7 @@ each_key_comes_back = EachKeyComesBack()
 
 @scenario(
     faults=(
-        *at_runs(LoseRequest, LoseReply, Evict, Crash),
+        *at_runs(LoseRequest, LoseReply, Evict, Crash, homes=OBJECTS),
         LoseQuery(RESERVATIONS, at_most=1),
         LoseQueryReply(RESERVATIONS, at_most=1),
     ),

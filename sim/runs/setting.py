@@ -4,6 +4,7 @@ from typing import Any
 
 import trio
 
+from ...actors import DurableObject
 from ...actors.runs import RunObject, RunProcess, ThreadObject
 from ..fault import Fault
 from .deployment import DESIGNS, TOPOLOGIES
@@ -11,6 +12,7 @@ from .deployment import DESIGNS, TOPOLOGIES
 __all__ = [
     "EACH",
     "FENCE",
+    "OBJECTS",
     "RESERVATIONS",
     "STEADFAST",
     "TOPOLOGIES",
@@ -25,15 +27,20 @@ STEADFAST: tuple[str, ...] = ("holder", "sealer")
 """Designs that stand every fault; the router has assumptions (8.2)."""
 
 
+OBJECTS: tuple[type[DurableObject], ...] = (RunObject, ThreadObject)
+HOMES = (*OBJECTS, RunProcess)
+"""What runs live in: behind a wire, and wherever they may."""
+
 RESERVATIONS = "flowsafe_start_idempotency"
 
 
 FENCE = "flowsafe_execution_fence"
 
 
-def at_runs(*kinds: type[Fault], at_most: int = 1) -> tuple[Fault, ...]:
+def at_runs(
+    *kinds: type[Fault], at_most: int = 1, homes: tuple[type[DurableObject], ...] = HOMES
+) -> tuple[Fault, ...]:
     """Return each kind of fault at whatever runs live in, one for each topology."""
-    homes = (RunObject, ThreadObject, RunProcess)
     return tuple(kind(home, at_most=at_most) for kind in kinds for home in homes)
 
 

@@ -336,3 +336,26 @@ def test_a_fault_that_never_struck_is_told(folder: Folder) -> None:
         "reply lost of Cart.ad (Cart has no method 'ad'; it has add)\n"
     )
     assert folder.run("explore", "plan.py:aimed", "--strategy", "ordinary").err == ""
+
+
+TAKEN = """\
+from typing import Literal
+from durasim.sim import scenario
+
+
+@scenario(parameters={"design": ("right",)})
+async def drawn(world, design: Literal["right", "wrong"] = "right"):
+    assert design == "right"
+"""
+"""A story that draws what holds, and takes more."""
+
+
+def test_what_a_story_takes_beside_what_it_draws_may_be_set(folder: Folder) -> None:
+    """Its annotation names it; any other word is a mistake."""
+    folder.write("taken.py", TAKEN)
+
+    assert folder.run("explore", "taken.py:drawn", "--runs", "5").status == 0
+    assert folder.run("run", "taken.py:drawn", "--set", "design=wrong").status == 1
+    assert folder.refused("run", "taken.py:drawn", "--set", "design=other") == (
+        "durasim: design is 'other'; drawn knows 'right' and 'wrong'"
+    )
