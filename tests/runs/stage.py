@@ -29,7 +29,12 @@ ADMIN = "a-maintenance-secret-of-enough-characters"
 IDENTITY = "the-identity-of-this-deployment-0123456789"
 ANN = Caller(Owner("human", "ann"), frozenset({"operator", "approver"}))
 BOB = Caller(Owner("human", "bob"), frozenset({"operator"}))
-CALLERS = {"ann": ANN, "bob": BOB, "eve": Caller(Owner("human", "eve"))}
+CALLERS = {
+    "ann": ANN,
+    "bob": BOB,
+    "eve": Caller(Owner("human", "eve")),
+    "robot": Caller(Owner("service", "robot"), frozenset({"operator", "approver"})),
+}
 
 Topology = Literal["objects", "process"]
 WAYS: tuple[tuple[Topology, str], ...] = tuple(

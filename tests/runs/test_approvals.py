@@ -281,3 +281,21 @@ def test_ending_a_run_closes_its_approval() -> None:
         assert row["state"] == "superseded"
 
     play(story)
+
+
+def test_only_a_person_decides() -> None:
+    """A service may look; what it decides is refused, and nothing is written."""
+
+    async def story(world: World) -> None:
+        stage = await Stage(world, "objects", "router").open()
+        _, parked = await stage.start("k1", "ask")
+        (approval,) = parked["approvals"]
+        path = f"/approvals/{approval['id']}"
+        before = stage.query("SELECT * FROM flowsafe_approvals")
+        decision = {"decision": "approved"}
+        status, body = told(await stage.send("POST", f"{path}/decision", decision, who="robot"))
+        assert (status, body) == (403, {"error": "only a person decides"})
+        assert stage.query("SELECT * FROM flowsafe_approvals") == before
+        assert (await stage.send("GET", path, who="robot")).status == 200
+
+    play(story)

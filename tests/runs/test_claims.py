@@ -367,6 +367,23 @@ async def test_of_two_that_seal_one_starts(keys: Keys, database: LocalDatabase) 
         await keys.begin()
 
 
+async def test_of_two_that_claim_what_was_sealed_one_starts(
+    keys: Keys, database: LocalDatabase
+) -> None:
+    """It came back, and somebody else claims it before whoever had it sealed."""
+    keys.design = Sealer(keys.store, keys.log)
+    await keys.begin()
+
+    def claimed() -> None:
+        if keys.surface.sealed:
+            database.make(f"UPDATE {TABLE} SET state = 'started', updated_at = updated_at + 1")
+
+    keys.surface.on_probe = claimed
+    with pytest.raises(IdempotentStartPendingError):
+        await keys.begin()
+    assert keys.log.kinds.count("start-decided") == 1
+
+
 async def test_a_holder_takes_nothing_back_by_being_asked(keys: Keys) -> None:
     """Whether it began is not known where it is asked."""
     keys.design = Holder(keys.store, keys.log)

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import trio
 
-from durasim.actors.runs import GATES, ThreadObject
+from durasim.actors.runs import GATES, Snapshot, Snapshots, ThreadObject, signals, thread_journal
 from durasim.actors.runs.errors import ExecutionFencedError
+from durasim.actors.runs.gates import pass_gate
+from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.actors.runs.runtime import RunnerRuntime
 from durasim.sim import World
 
@@ -126,6 +128,72 @@ def test_a_wake_for_a_run_that_is_on_its_way_is_kept() -> None:
         await trio.sleep(20)
         thread = (await request(world, "t1", "GET", "/thread"))[1]
         assert thread["activeRunId"] is None
+
+    play(story)
+
+
+def test_a_wake_for_a_run_that_stopped_between_two_steps_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It says that it runs, so nobody can go on with it; another wake tries again."""
+    write = Snapshots.write
+
+    async def fails(self: Snapshots, snapshot: Snapshot) -> None:
+        if snapshot.revision > 1:
+            raise RunStateUnreadableError("the run cannot be persisted")
+        await write(self, snapshot)
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world).open()
+        with monkeypatch.context() as patch:
+            patch.setattr(Snapshots, "write", fails)
+            assert (await stage.ask(agent="pair", thread="t1"))[0] == 503
+        assert await stage.signal("t1") == (202, {"kept": True, "woken": None})
+        assert (await request(world, "t1", "GET", "/thread"))[1]["signals"] == 1
+
+    play(story)
+
+
+def test_of_two_wakes_the_second_finds_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first took what both had kept; one run goes on with it, once."""
+
+    async def slowly(fence: Any, entry: str, **more: Any) -> Any:
+        if entry == "thread-wake":
+            await trio.sleep(1)
+        return await pass_gate(fence, entry, **more)
+
+    monkeypatch.setattr(signals, "pass_gate", slowly)
+
+    async def story(world: World) -> None:
+        stage = AgentStage(world)
+        await with_chat(stage)
+        answers: list[Any] = []
+
+        async def wake() -> None:
+            answers.append(await request(world, "t1", "POST", "/signals/wake", b'{"message":1}'))
+
+        for name in ("first", "second"):
+            world.spawn(name, wake)
+        await trio.sleep(5)
+        (_, first), (_, second) = answers
+        assert first["woken"]["result"] == {"signals": [1, 1]}
+        assert second == {"kept": True, "woken": None}
+        assert world.ledger.count("spoken") == 1
+
+    play(story)
+
+
+def test_a_thread_keeps_so_many_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more is refused with its reason, and not kept."""
+    monkeypatch.setattr(thread_journal, "SIGNALS_MAX", 2)
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world).open()
+        for _ in range(2):
+            assert (await stage.signal("t1", "message"))[0] == 202
+        status, error = await stage.signal("t1", "message")
+        assert (status, error.reason) == (409, {"code": "THREAD_SIGNALS_FULL"})
+        assert (await request(world, "t1", "GET", "/thread"))[1]["signals"] == 2
 
     play(story)
 
