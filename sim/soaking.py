@@ -53,7 +53,7 @@ def soak(
         if record is not None:
             check_record(Path(record))
         if runs < len(stories):
-            raise Refused(f"{counted(runs, 'run')} for {counted(len(stories), 'story')}")
+            raise Refused(f"{counted(runs, 'run')} for {of_stories(stories)}")
         found = run_soak(
             stories,
             comparisons,
@@ -98,6 +98,11 @@ def asked_for(
         else:
             stories.append((name, resolve(name)))
     return stories, comparisons
+
+
+def of_stories(stories: Sequence[object]) -> str:
+    """Write how many there are."""
+    return "1 story" if len(stories) == 1 else f"{len(stories)} stories"
 
 
 def watched(output: Output, scenario: Scenario, *, runs: int, **rest: object) -> Exploration:
@@ -159,12 +164,12 @@ def verdicts(found: Soak) -> list[str]:
     lines = [f"✗ {each}" for each in found.missed]
     reached = [name for each in found.stories for name in each.exploration.sometimes]
     if found.violations:
-        lines.append(f"✗ {counted(len(found.violations), 'kind')} of failures that may not be")
+        lines.append(f"✗ {counted(len(found.violations), 'failure')} of a kind that may not be")
     if found.ok:
         states = f"every `sometimes` was reached ({len(reached)}), " if reached else ""
         share = found.distinct / found.runs
         lines.append(
-            f"✓ {counted(found.runs, 'run')} of {counted(len(found.stories), 'story')} held: "
+            f"✓ {counted(found.runs, 'run')} of {of_stories(found.stories)} held: "
             f"{states}{share:.1%} are distinct"
         )
     return lines

@@ -22,6 +22,7 @@ from ..world import World
 from .deployment import Design, Stage, Topology, set_stage
 from .properties import ANSWERS, CLAIMS, refused_runs_leave_nothing
 from .setting import STEADFAST, TOPOLOGIES, start_as
+from .watching import fence_of
 
 __all__ = ["anything_fails", "router_assumed"]
 
@@ -72,6 +73,10 @@ async def tell(world: World, topology: Topology, design: Design, workflow: str) 
     for key, who in callers.items():
         await stage.start(key, who=who, workflow=workflow)
     await stage.calm()
+    state = fence_of(world).state
+    if state != "open":
+        # A move that arrived a second time has shut it again, as an operator sees.
+        await stage.surely_move(state, "open")
     for key, who in callers.items():
         await stage.until_done(key, who=who, workflow=workflow)
 
