@@ -7,9 +7,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import attrs
+import trio
 
 from ...actors import ProgramRun
-from ...actors.fleet import DeployPlan, DeployRunner, OperatorRecovery, Outcome, TargetPlan, attempt
+from ...actors.fleet import (
+    DeployPlan,
+    DeployRunner,
+    Granted,
+    OperatorRecovery,
+    Outcome,
+    TargetPlan,
+    attempt,
+)
 from .fleet import BEARERS, Fleet
 from .ground import Artifact
 from .plane import APPLICATION, SimPlane
@@ -18,6 +27,7 @@ __all__ = ["Deploy", "Run", "begun", "deploy", "ended", "recover"]
 
 HASH: Final = "0" * 64
 WORKERS: Final = ("resident",)
+TRIES_MAX: Final = 12
 
 
 @attrs.frozen
@@ -45,7 +55,9 @@ class Run:
 
 async def begun(fleet: Fleet, run: Run, *, who: str = "bot", work: str = "") -> Outcome[Any]:
     """Make *run* live, attach it, and let it do *work*; returns how the attach ended."""
-    await fleet.ledger(who).put_live(run.run_id, run.thread, run.generation)
+    await surely(
+        lambda: fleet.ledger(who).put_live(run.run_id, run.thread, run.generation, run.fence)
+    )
     origin = {"actor": who, "request": f"attach {run.run_id}"}
     member = fleet.resident(who, run.resource)
     attached: Outcome[Any] = await attempt(member.attach(run.thread, *run.triple, origin))
@@ -57,9 +69,19 @@ async def begun(fleet: Fleet, run: Run, *, who: str = "bot", work: str = "") -> 
 
 async def ended(fleet: Fleet, run: Run, status: str = "completed", *, who: str = "bot") -> None:
     """Let *run* end; its registration stays."""
-    await fleet.ledger(who).put_terminal(
-        run.run_id, run.thread, run.generation, status, owner_fence=run.fence
+    await surely(
+        lambda: fleet.ledger(who).put_terminal(
+            run.run_id, run.thread, run.generation, status, owner_fence=run.fence
+        )
     )
+
+
+async def surely(call: Callable[[], Awaitable[Any]]) -> None:
+    """Say something to the ledger until it has heard: saying it twice changes nothing."""
+    for _ in range(TRIES_MAX):
+        if isinstance(await attempt(call()), Granted):
+            return
+        await trio.sleep(1)
 
 
 @attrs.frozen
@@ -116,7 +138,11 @@ def deploy(
         plan, SimPlane, drain_bearer=BEARERS.drain, read_bearer=BEARERS.read, prepare=prepare,
         log=log,
     )  # fmt: skip
-    fleet.ground.note("deploy", {"by": who, "force": force, "artifact": artifact.stamp.artifact_id})
+    fleet.ground.note(
+        "deploy",
+        {"by": who, "force": force, "mode": target.mode, "image": artifact.image,
+         "artifact": artifact.stamp.artifact_id},
+    )  # fmt: skip
     return Deploy(runner, fleet.world.start(runner, who), steps)
 
 

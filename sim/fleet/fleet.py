@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...actors import Address, DurableObject, Objects, WebRequest, Worker
+from ...actors import Address, DurableObject, Objects, WebRequest, WebResponse, Worker
 from ...actors.fleet import (
     Bearers,
     BuildStamp,
@@ -61,6 +61,15 @@ class StateCode:
     worker: type[Worker]
 
 
+class OutOfOrder(Worker, name="StateWorker"):
+    """The state Worker while it is out of order."""
+
+    async def fetch(self, request: WebRequest) -> WebResponse:
+        """Answer that nothing can be answered."""
+        del request
+        return WebResponse(503)
+
+
 class Fleet:
     """One fleet that has been set up.
 
@@ -70,6 +79,8 @@ class Fleet:
         log: the event log.
         members: physical member by resource, in order.
         machines: those of the fleet's Worker: "registry", "router", "members-1", ….
+        native: where the native side answers; its truth is the ground's.
+        state_machine: where the run ledger and the state Worker run.
     """
 
     def __init__(
@@ -96,9 +107,11 @@ class Fleet:
         first = self.artifact(code, image=None)
         uploaded = Uploaded(uuid_of(1), self.ground.now_ms, first)
         self.ground.versions.append(uploaded)
-        world.machine("native", (NativePlane, NativeContainer), env={"ground": self.ground})
+        self.native = world.machine(
+            "native", (NativePlane, NativeContainer), env={"ground": self.ground}
+        )
         self.machines = self._turn_on(uploaded, machines)
-        world.machine("state", (state.ledger, state.worker))
+        self.state_machine = world.machine("state", (state.ledger, state.worker))
         for resource, member in self.members.items():
             self._settle(resource, member)
 
@@ -111,15 +124,23 @@ class Fleet:
         return code
 
     def artifact(
-        self, code: CodeLevel | None = None, *, image: str | None = None, commit: str | None = None
+        self,
+        code: CodeLevel | None = None,
+        *,
+        image: str | None = None,
+        commit: str | None = None,
+        named: str | None = None,
     ) -> Artifact:
-        """Build *code*, the deployed one by default: an artifact that the plane can upload."""
+        """Build *code*, the deployed one by default: an artifact that the plane can upload.
+
+        *named* is its artifact id, which may be any text and says nothing.
+        """
         self._builds += 1
         number = self._builds
         stamp = BuildStamp(
             commit=commit or f"{number:040x}",
             built_at=self.ground.now_ms,
-            artifact_id=f"build-{number}",
+            artifact_id=named or f"build-{number}",
         )
         made = Artifact(stamp, code or self.code, image)
         self.ground.artifacts[stamp.artifact_id] = made
@@ -145,10 +166,11 @@ class Fleet:
 
         *machines* are those that change over; all by default, and the others stay old.
         """
-        version = uuid_of(len(self.ground.versions) + 1)
+        version = uuid_of(len(self.ground.versions) + len(self.ground.partial) + 1)
         if machines is None:
             return self.ground.activate(artifact, version)
         uploaded = Uploaded(version, self.ground.now_ms, artifact)
+        self.ground.partial.append(uploaded)
         for name in machines:
             self._swap(name, uploaded)
         return uploaded
@@ -176,6 +198,20 @@ class Fleet:
 
     def _containers(self, objects: Objects, member: str) -> SimContainers:
         return SimContainers(objects, self.members.get(member, member))
+
+    def machine_of(self, resource: str) -> Machine:
+        """Return the machine on which the member of *resource* runs."""
+        return self.world.place(Address("Resident", resource))
+
+    def break_state_worker(self) -> None:
+        """Let the state Worker answer nothing but 503 from here on, as an outage does."""
+        self.ground.note("state worker", {"answers": False})
+        self.state_machine.deploy((self.state.ledger, OutOfOrder))
+
+    def mend_state_worker(self) -> None:
+        """End the outage."""
+        self.state_machine.deploy((self.state.ledger, self.state.worker))
+        self.ground.note("state worker", {"answers": True})
 
     # ---- what is there before the story
 

@@ -116,6 +116,7 @@ class Ground:
     Attributes:
         applications: every state that an application had, with its time, the newest last.
         versions: every active Worker version, the newest last.
+        partial: versions that a part of the machines runs, in a swap that is not through.
         artifacts: what can be uploaded, by artifact id.
         containers: by physical member.
         on_upload: makes an uploaded version run; the builder of the fleet sets it.
@@ -132,6 +133,7 @@ class Ground:
         self.world = world
         self.applications: dict[str, list[tuple[int, ImageTarget]]] = {}
         self.versions: list[Uploaded] = []
+        self.partial: list[Uploaded] = []
         self.artifacts: dict[str, Artifact] = {}
         self.containers: dict[str, Container] = {}
         self.on_upload: Callable[[Uploaded], None] = lambda uploaded: None  # noqa: ARG005

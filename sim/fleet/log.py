@@ -1,8 +1,9 @@
 """The event log of a fleet, folded once from the trace; every checker reads it (K.3).
 
 An entry's kind is text: `commit Registry`, `note upload`, `call Registry.begin_keyed`,
-`answer FleetRouter.fetch`, `uncertain …`, `deliver …`, `down`, `ended`, `calm`. Calls are decoded
-only if somebody watches them. The log also keeps what the storages hold after the last commit.
+`deliver …`, `answer FleetRouter.fetch`, `uncertain …`, `down`, `fault`, `ended`, `calm`. Calls
+are decoded only if somebody watches them. The log also keeps what the storages hold after the last
+commit.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 DOWN: Final = ("crash", "reset", "evict")
+"""Events after which memory is gone: an object or a whole host is down."""
+FAULTS: Final = ("lost", "twice", "strike", "broken", "reset")
+"""Events that no ordinary run has; an upload restarts everything, and is none."""
 ENDED: Final = ("done", "failed", "killed")
 STORED: Final = ("Registry", "Resident", "RunLedger")
 """The classes whose commits are entries."""
@@ -190,7 +194,9 @@ class Log:
         }
         hooks |= dict.fromkeys(DOWN, self._plain("down"))
         hooks |= dict.fromkeys(ENDED, self._plain("ended"))
-        for kind, hook in hooks.items():
+        also = [(kind, self._plain("fault")) for kind in FAULTS]
+        also.append(("raised", self._raised))
+        for kind, hook in (*hooks.items(), *also):
             # Before any property: what a property asks of the log is then up to date.
             world.trace.watchers.setdefault(kind, []).insert(0, hook)
 
@@ -282,6 +288,10 @@ class Log:
             self._tell(kind, row, (row.kind, *row.detail))
 
         return tell
+
+    def _raised(self, row: Row) -> None:
+        if row.detail[1] == "StorageFailed":
+            self._tell("fault", row, (row.kind, *row.detail))
 
     def _commit(self, row: Row) -> None:
         kind, _, name = row.actor.partition("/")

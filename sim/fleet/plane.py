@@ -7,7 +7,7 @@ which no crash takes back. The adapters meet the ports of the fleet with their s
 from typing import Any, cast
 
 from ...actors import DurableObject, Objects
-from ...actors.fleet import Activity, Announcement, ImageTarget, UploadReply
+from ...actors.fleet import Activity, Announcement, Granted, ImageTarget, UploadReply, attempt
 from .ground import Artifact, Container, Ground, Workspace
 
 __all__ = ["APPLICATION", "PLANE", "NativeContainer", "NativePlane", "SimContainers", "SimPlane"]
@@ -16,6 +16,8 @@ APPLICATION = "fleet-containers"
 """Name of the container application of every member."""
 PLANE = "account"
 """Name of the one plane."""
+TELL_AFTER_S = (1, 5, 10, 30, 60)
+"""Seconds before each try to tell a member of a new boot: it is told at least once, as a rule."""
 PATIENCE_S = 7_200.0
 """How long a caller waits for native work, which takes what it takes."""
 
@@ -98,9 +100,12 @@ class NativeContainer(DurableObject, name="NativeContainer"):
     async def _tell_ready(self) -> None:
         container = self._container()
         boot_id = container.boot_id
-        await self.sleep(1)
-        if boot_id is not None and boot_id == container.boot_id:
-            await self._member().container_ready(boot_id)
+        for pause_s in TELL_AFTER_S:
+            await self.sleep(pause_s)
+            if boot_id is None or boot_id != container.boot_id:
+                return
+            if isinstance(await attempt(self._member().container_ready(boot_id)), Granted):
+                return
 
     def _member(self) -> Any:
         resident = ground_of(self).versions[-1].artifact.code.resident
