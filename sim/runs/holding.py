@@ -6,6 +6,7 @@
 from typing import Any
 
 from ...actors.runs import (
+    Reservation,
     RunObject,
     StartReservations,
     giveback,
@@ -16,6 +17,7 @@ from ...actors.runs import (
 )
 from ..mutants import Mutant
 from .admission import sealed_stays_sealed, stamps_grow
+from .designs import each_key_comes_back, never_stuck
 from .giving_back import RUNS
 from .properties import execution_is_single, given_back_unstarted
 from .scenarios import (
@@ -74,6 +76,12 @@ async def seal_without_liveness(self: RunObject, request: Any, workflow: str, ru
     return http.json_response(200, {"sealed": True})
 
 
+async def never_sealed(self: giveback.Sealer, row: Reservation, seal: Any) -> bool:
+    """Get nothing back, as the holder."""
+    del self, row, seal
+    return False
+
+
 HOLDER = {"design": "holder"}
 SEALER = {"design": "sealer"}
 
@@ -103,6 +111,10 @@ HOLDING = (
     Mutant(
         "holder_trusts_status", f"{RUNS}.giveback:Holder.__init__", holder_trusts_status,
         echoed_suspension, (given_back_unstarted,), parameters=HOLDER, needs_fault=False,
+    ),
+    Mutant(
+        "never_sealed", f"{RUNS}.giveback:Sealer.take_back", never_sealed, never_stuck,
+        (each_key_comes_back,), parameters={**SEALER, "topology": "objects"},
     ),
     Mutant(
         "sealed_start_runs", f"{RUNS}.giveback:is_sealed", sealed_start_runs, late_start,

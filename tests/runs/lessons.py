@@ -15,7 +15,9 @@ from ..tidy import ROOT
 
 __all__ = ["DOCUMENTS", "chart_in", "chart_of", "command_in"]
 
-DOCUMENTS = sorted([*(ROOT / "docs/lessons").glob("*.md"), *(ROOT / "docs/findings").glob("*.md")])
+FINDINGS = [file.with_suffix(".md") for file in (ROOT / "docs/findings").glob("*.json")]
+"""Each beside the file that replays it; the other documents there are tables."""
+DOCUMENTS = sorted([*(ROOT / "docs/lessons").glob("*.md"), *FINDINGS])
 COMMAND = re.compile(r"^    durasim (.+)$", re.MULTILINE)
 CHART = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
 
