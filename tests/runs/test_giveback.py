@@ -1,12 +1,7 @@
-"""The three designs for giving back, and the one function in which a router does it."""
-
-import ast
-from collections.abc import Iterator
-from pathlib import Path
+"""The three designs for giving back."""
 
 import pytest
 
-from durasim.actors.runs import giveback
 from durasim.actors.runs.giveback import Holder, RouterSide, Sealer, give_back_of, is_sealed
 from durasim.actors.runs.reservations import (
     Claim,
@@ -20,7 +15,6 @@ from durasim.actors.runs.reservations import (
 from .local import LOCKED, Clock, LocalDatabase, Log, Names
 
 ASKED = StartRequest("k", Owner("human", "ann"), Target("workflow", "order"))
-SOURCES = sorted(Path(giveback.__file__).parent.glob("*.py"))
 
 
 @pytest.fixture
@@ -139,86 +133,3 @@ def test_designs_are_known_by_name(store: StartReservations, log: Log) -> None:
     assert isinstance(give_back_of("router", store, log), RouterSide)
     assert type(give_back_of("holder", store, log)) is Holder
     assert type(give_back_of("sealer", store, log)) is Sealer
-
-
-# ---- spec/run-claims.md 8.3, on the source
-
-
-def functions(path: Path) -> Iterator[ast.AsyncFunctionDef]:
-    """Yield the coroutine functions of a file."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.AsyncFunctionDef):
-            yield node
-
-
-def called(function: ast.AST, name: str) -> list[ast.Call]:
-    """Return the calls of *name*, or of a method of that name, in a function."""
-    return [
-        node
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name
-    ]
-
-
-def callers(name: str) -> list[tuple[str, str]]:
-    """Return file and function of everything that calls *name*."""
-    return [
-        (path.name, function.name)
-        for path in SOURCES
-        for function in functions(path)
-        if called(function, name)
-    ]
-
-
-def test_predicate_and_release_stand_in_one_function() -> None:
-    """In the module of the reservation; nothing else releases by key in the router design."""
-    where = ("reservations.py", "rollback_fenced_start")
-    releases = [
-        (path.name, function.name)
-        for path in SOURCES
-        for function in functions(path)
-        for call in called(function, "release")
-        if "owners" not in ast.unparse(call.func)
-    ]
-
-    assert releases == [where]
-    assert where in callers("is_execution_fence_refusal")
-
-
-def test_that_function_has_two_callers() -> None:
-    """The router and the topology of agents; each wraps a start and passes every error on."""
-    found = callers("rollback_fenced_start")
-
-    assert sorted(name for name, _ in found) == ["router.py", "threads.py"]
-
-
-@pytest.mark.parametrize("name", ["router.py", "threads.py"])
-def test_each_caller_passes_every_error_of_the_start(name: str) -> None:
-    """The handler catches `Exception` whole, and does nothing but give back."""
-    path = next(each for each in SOURCES if each.name == name)
-    tries = [
-        node
-        for function in functions(path)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Try) and called(node, "rollback_fenced_start")
-    ]
-    (node,) = tries
-    (handler,) = node.handlers
-
-    assert handler.type is not None
-    assert ast.unparse(handler.type) == "Exception"
-    (statement,) = handler.body
-    assert isinstance(statement, ast.Expr)
-    assert isinstance(statement.value, ast.Await)
-    (body,) = node.body
-    assert called(body, "start") or called(body, "_dispatch"), ast.unparse(body)
-
-
-def test_the_release_swallows_exceptions_alone() -> None:
-    """Not a cancellation, and not the death of its host."""
-    path = next(each for each in SOURCES if each.name == "reservations.py")
-    function = next(each for each in functions(path) if each.name == "rollback_fenced_start")
-    handlers = [node for node in ast.walk(function) if isinstance(node, ast.ExceptHandler)]
-
-    assert [ast.unparse(each.type) for each in handlers if each.type] == ["Exception"]
-    assert len(handlers) == 1
