@@ -126,7 +126,7 @@ PLANTED = (
     ("router.py", HANDS_ON, HANDS_ON.replace("Exception", "OSError"), "router.py: not every"),
     ("threads.py", HANDS_ON, HANDS_ON.replace("await", "check(error)\n            await"),
      "threads.py: errors are chosen"),
-    ("threads.py", DISPATCHED, DISPATCHED.replace("_dispatch", "_ask"), "threads.py: what is tried"),
+    ("threads.py", DISPATCHED, DISPATCHED.replace("_dispatch", "_ask"), "what is tried is no"),
     ("router.py", STARTED, f"            check(order)\n{STARTED}", "router.py: there is more"),
     ("router.py", ROLLBACK, "give_back", "router.py: 0 places"),
 )  # fmt: skip
