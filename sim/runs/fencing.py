@@ -151,6 +151,7 @@ async def gate_after_existing_run(self: RunObject, request: Any) -> Any:
         )
         self._check_name(order.workflow_id, order.run_id)
         runs = self._runs()
+        order = await self._owned(order)
         await self._settle_pending()
         await self._refuse_existing(runs, order)
         await self._gate(order)
