@@ -35,6 +35,11 @@ def always(facts: Any) -> bool:
     return True
 
 
+def spread(states: str) -> tuple[str, ...]:
+    """Return the names in *states*, which are apart by blanks."""
+    return tuple(states.split())
+
+
 @attrs.frozen
 class Edge(Generic[F]):
     """One row of a table.
@@ -48,9 +53,7 @@ class Edge(Generic[F]):
         effect: what is written, in words.
     """
 
-    states: tuple[str, ...] = attrs.field(
-        converter=lambda text: tuple(text.split()) if isinstance(text, str) else tuple(text)
-    )
+    states: tuple[str, ...] = attrs.field(converter=spread)
     event: str
     next: str | None
     guard: Guard[F] = attrs.field(default=cast("Guard[F]", Guard[Any]("", always)))
