@@ -71,8 +71,8 @@ demo: $(READY) ## drain a deployment and open it again: wrong code strands keys 
 bench: $(READY) ## measures against their yardsticks (design of each: docs/benchmarks.md)
 	$(BIN)/durasim bench
 
-soak: $(READY) ## explore every registered scenario and the examples for long (RUNS, SEED)
-	.ci/soak $(RUNS) $(SEED)
+soak: $(READY) ## every story RUNS times in all, designs compared, examples, mutants (RUNS, SEED, RECORD=1)
+	RECORD=$(RECORD) .ci/soak $(RUNS) $(SEED) mutants
 
 kill: $(READY) ## kill -9 the embedded host at random moments, 200 times
 	$(PYTEST) -m "slow or not slow" tests/hosts -k kill
