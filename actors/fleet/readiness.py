@@ -16,6 +16,7 @@ __all__ = [
     "conflict_of",
     "fence_stands",
     "is_fleet_current",
+    "is_lifted",
     "member_problems",
     "reconcile_problems",
 ]
@@ -107,3 +108,8 @@ def fence_stands(draining: object, fence_id: str | None, triple: tuple[int, int,
     if fence_id is not None:
         return drain.get("fenceId") == fence_id
     return (drain.get("since"), drain.get("until"), drain.get("swapVersion")) == triple
+
+
+def is_lifted(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply of undrain says that the drain went, or goes with its last hold."""
+    return reply.get("cleared") is True or bool(reply.get("held"))

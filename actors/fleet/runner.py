@@ -29,6 +29,7 @@ from .readiness import (
     conflict_of,
     fence_stands,
     is_fleet_current,
+    is_lifted,
     member_problems,
     reconcile_problems,
 )
@@ -175,7 +176,7 @@ class DeployRunner(Program):
         while True:
             began = self._clock()
             self._check_reserve(self._until)
-            self._go("check A", until=self._until, at=began)
+            self._go("check A")
             found = await preflight(self, self._bearers["drain"])
             verdict = self._accepted(found)
             if verdict is not None:
@@ -202,14 +203,17 @@ class DeployRunner(Program):
 
     def _check_reserve(self, until: int) -> None:
         """Refuse unless the reserve is left on the own clock, force or not (P48)."""
-        if until - self._clock() < RESERVE_MS:
+        at = self._clock()
+        is_enough = until - at >= RESERVE_MS
+        self._log("reserve", until=until, at=at, enough=is_enough)
+        if not is_enough:
             raise DeployFailed("RESERVE_TOO_SMALL")
 
     async def _upload(self, verdict: Verdict) -> UploadReply:
         """Send the one upload: nothing lies between check B and the send."""
         plan = self._plan
         self._check_reserve(verdict.until)
-        self._go("check B, upload sent", until=verdict.until, at=self._clock())
+        self._go("check B, upload sent")
         outcome = await attempt(self._plane.upload(plan.workers, plan.build.wire()))
         if isinstance(outcome, Refused):
             raise DeployFailed(outcome.code, "the upload was refused")
@@ -392,8 +396,3 @@ class DeployRunner(Program):
     def _log(self, event: str, **fields: Any) -> None:
         if self._tell is not None:
             self._tell(event, fields)
-
-
-def is_lifted(reply: Document) -> bool:
-    """Whether a reply of undrain says that the drain went, or goes with its last hold."""
-    return reply.get("cleared") is True or bool(reply.get("held"))

@@ -9,6 +9,7 @@ from durasim.actors.fleet.readiness import (
     conflict_of,
     fence_stands,
     is_fleet_current,
+    is_lifted,
     member_problems,
     reconcile_problems,
 )
@@ -115,3 +116,10 @@ def test_a_fence_is_known_by_its_name_or_else_by_its_drain() -> None:
     assert not fence_stands(drain, None, (1, 9, "w"))
     assert not fence_stands({**drain, "swapFence": False}, "f", (1, 9, "v"))
     assert not fence_stands(None, "f", (1, 9, "v"))
+
+
+def test_a_lift_is_a_drain_that_went_or_goes_with_its_last_hold() -> None:
+    """Nothing to lift is no lift."""
+    assert is_lifted({"cleared": True})
+    assert is_lifted({"cleared": False, "held": ["a"]})
+    assert not is_lifted({"cleared": False, "held": []})

@@ -10,7 +10,6 @@ import trio
 from durasim.actors import WebRequest, WebResponse
 from durasim.actors.fleet import FleetRouter
 from durasim.actors.fleet.registry import Registry
-from durasim.actors.fleet.runner import is_lifted
 from durasim.sim import World
 from durasim.sim.fleet.acting import Run, begun, deploy, ended
 from durasim.sim.fleet.fleet import Fleet
@@ -359,10 +358,3 @@ def test_a_runner_that_is_killed_says_nothing() -> None:
         assert await fleet.registry("a").draining() is None
 
     assert told(story).ok
-
-
-def test_a_lift_is_a_drain_that_went_or_goes_with_its_last_hold() -> None:
-    """Nothing to lift is no lift."""
-    assert is_lifted({"cleared": True})
-    assert is_lifted({"cleared": False, "held": ["a"]})
-    assert not is_lifted({"cleared": False, "held": []})
