@@ -2,15 +2,21 @@
 
 from .. import systems
 from . import (
+    aging,
+    closing,
     designs,
     fencing,
     giving_back,
     holding,
+    lost,
     properties,
+    proving,
+    raced,
     reserving,
     scenarios,
     standing,
     storm,
+    strangers,
 )
 
 __all__ = ["SYSTEM"]
@@ -54,6 +60,12 @@ SYSTEM = systems.System(
         designs.never_stuck,
         storm.anything_fails,
         storm.router_assumed,
+        *aging.STORIES,
+        *closing.STORIES,
+        *lost.STORIES,
+        *proving.STORIES,
+        *raced.STORIES,
+        *strangers.STORIES,
     ),
     (*properties.EVERYWHERE, properties.refused_runs_leave_nothing),
     (

@@ -150,26 +150,39 @@ class ProofIsOneRun(Watching[set[str]]):
                 assert len(seen.own) == 1, f"{len(seen.own)} runs have begun as the proof"
 
 
-class SettledMeansPersisted(Watching[set[int]]):
-    """A key is spent only when its run has ended and is persisted so, or is purged (2.8, case 52)."""
+@attrs.define
+class Purging:
+    """Which queries purge a run together with what they do to its key.
+
+    Attributes:
+        asked: of all that were sent.
+        is_running: whether the query that has just run is one of them.
+    """
+
+    asked: set[int] = attrs.field(factory=set[int])
+    is_running: bool = False
+
+
+class SettledMeansPersisted(Watching[Purging]):
+    """A key is spent only when its run has ended and is persisted so, or purged (2.8, 52)."""
 
     name = "a key is settled after its run is persisted"
 
-    def begin(self) -> set[int]:
+    def begin(self) -> Purging:
         """Nothing is being purged."""
-        return set()
+        return Purging()
 
-    def observe(self, state: Watched[set[int]], event: Row) -> Watched[set[int]]:
-        """Remember which queries purge a run together with what they do to its key."""
+    def observe(self, state: Watched[Purging], event: Row) -> Watched[Purging]:
+        """See what is purged."""
         if event.kind == "query" and event.detail[1] == PURGE:
-            state.own.add(event.detail[0])
+            state.own.asked.add(event.detail[0])
         elif event.kind == "queried":
-            state.own.intersection_update({event.detail[0]})
+            state.own.is_running = event.detail[0] in state.own.asked
         return super().observe(state, event)
 
     def changed(
         self,
-        seen: Watched[set[int]],
+        seen: Watched[Purging],
         before: Reserved | None,
         after: Reserved | None,
         world: World,
@@ -179,7 +192,7 @@ class SettledMeansPersisted(Watching[set[int]]):
             if before is not None and before.state == "terminal":
                 return
             status = stored_status(world, after.run_id)
-            is_purged = status is None and bool(seen.own)
+            is_purged = status is None and seen.own.is_running
             assert is_purged or status in ENDED, f"{after.key} was settled, and its run is {status}"
 
 

@@ -45,6 +45,12 @@ class Callers:
     asking: Counter[str] = attrs.field(factory=Counter[str])
     decided: set[str] = attrs.field(factory=set[str])
 
+    def forget(self, key: str) -> None:
+        """Know nothing of *key* any more."""
+        self.runs.pop(key, None)
+        self.shown.pop(key, None)
+        self.began.discard(key)
+
 
 def is_repeated(world: World) -> bool:
     """Whether some request has arrived twice: of two starts at once one is told to wait."""
@@ -68,9 +74,11 @@ class AnswersFit(Watching[Callers]):
         after: Reserved | None,
         world: World,
     ) -> None:
-        """A key means one run."""
+        """A key means one run, until its row is purged: then it is new."""
         del world
         if after is None:
+            assert before is not None
+            seen.own.forget(before.key)
             return
         run_id = seen.own.runs.setdefault(after.key, after.run_id)
         assert run_id == after.run_id or before is None, f"{after.key} has become another run"

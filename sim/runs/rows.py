@@ -29,6 +29,19 @@ class ExecutionIsSingle(Watching["Counter[str]"]):
         """No key has begun."""
         return Counter()
 
+    def changed(
+        self,
+        seen: Watched["Counter[str]"],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """A key whose row is purged is a new key."""
+        del world
+        if after is None:
+            assert before is not None
+            del seen.own[before.key]
+
     def noted(self, seen: Watched["Counter[str]"], entry: Entry, world: World) -> None:
         """Count what begins."""
         del world

@@ -117,11 +117,7 @@ class Watching(Property[Watched[S]]):
         return True
 
     def _look(self, state: Watched[S], world: World) -> None:
-        rows: dict[str, Reserved] = {}
-        if is_table(world, "flowsafe_start_idempotency"):
-            for row in world.database.look(ROWS).rows:
-                each = Reserved(*row)  # type: ignore[arg-type]  # the columns are those of ROWS
-                rows[each.key] = each
+        rows = reserved_rows(world)
         before, state.rows = state.rows, rows
         old, state.fence = state.fence, fence_of(world)
         if old != state.fence:
@@ -129,6 +125,15 @@ class Watching(Property[Watched[S]]):
         for key in sorted({*before, *rows}):
             if before.get(key) != rows.get(key):
                 self.changed(state, before.get(key), rows.get(key), world)
+
+
+def reserved_rows(world: World) -> dict[str, Reserved]:
+    """Return the reservations as they are stored, by key."""
+    if not is_table(world, "flowsafe_start_idempotency"):
+        return {}
+    # The columns are those of ROWS.
+    found = [Reserved(*row) for row in world.database.look(ROWS).rows]  # type: ignore[arg-type]
+    return {each.key: each for each in found}
 
 
 def fence_of(world: World) -> Fence:

@@ -1,0 +1,237 @@
+"""A fence that closes at one moment of a start, and refusals that are not understood (5.2)."""
+
+from functools import partial
+
+import trio
+
+from ..faults import FailQuery
+from ..scenario import scenario
+from ..world import World
+from .bystanders import close_when_decided, is_on_time, kill, row_of, run_row
+from .deployment import DESIGNS, Answer, Design, Stage, Topology, set_stage
+from .homes import garbled_homes, slow_homes, slow_registry
+from .properties import (
+    CLAIMS,
+    EVERYWHERE,
+    answers_fit,
+    not_started_while_live,
+    refused_means_untouched,
+    refused_runs_leave_nothing,
+)
+from .setting import EACH
+from .watching import fence_of
+
+__all__ = [
+    "STORIES",
+    "closed_behind_claim",
+    "closed_between_gates",
+    "closed_during_run",
+    "killed_while_shut",
+    "recovery_unread",
+    "release_window",
+    "unreadable_refusal",
+]
+
+FENCED = "EXECUTION_FENCED"
+PENDING = "IDEMPOTENT_START_PENDING"
+UNRESOLVABLE = "IDEMPOTENT_START_UNRESOLVABLE"
+WIRED = {"topology": ("objects", "agents"), "design": DESIGNS}
+"""Where a run lives in an object of its own, or of its thread."""
+
+
+async def reopened(stage: Stage, key: str) -> None:
+    """Open the deployment again: the key runs, once, under the id that it had."""
+    row = row_of(stage.world, key)
+    assert row is not None
+    await stage.surely_move(fence_of(stage.world).state, "open")
+    final = await stage.until_done(key)
+    assert (final.status, final.run_id) == (200, row.run_id)
+    assert stage.world.ledger.count("began", (key, row.run_id)) == 1
+
+
+def is_fenced(answer: Answer) -> bool:
+    """Whether *answer* is the refusal of a shut fence, complete."""
+    return (answer.status, answer.code) == (503, FENCED)
+
+
+@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
+async def closed_behind_claim(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """The fence closes between a claim and its start: the claim goes back (20, 21)."""
+    stage = await set_stage(world, topology, design)
+    close_when_decided(stage)
+    answer = await stage.start("key-1")
+    assert is_fenced(answer), f"the answer was {answer.status} {answer.code}"
+    row = row_of(world, "key-1")
+    assert row is not None
+    assert row.state == "reserved", f"the key is left {row.state}"
+    await reopened(stage, "key-1")
+
+
+@scenario(properties=EVERYWHERE, parameters=EACH)
+async def closed_during_run(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """The fence closes while a run executes: it completes, and the next start is refused (25)."""
+    stage = await set_stage(world, topology, design)
+    answers: list[Answer] = []
+
+    async def start() -> None:
+        answers.append(await stage.start("key-1"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start)
+        await trio.sleep(0.2)
+        await stage.surely_move("open", "migration-locked")
+    if is_on_time(world):
+        assert [each.status for each in answers] == [200], "a run past its gate was preempted"
+    refused = await stage.start("key-2")
+    assert is_fenced(refused), f"the answer was {refused.status} {refused.code}"
+    await reopened(stage, "key-2")
+
+
+@scenario(
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, not_started_while_live),
+    parameters=WIRED,
+)
+async def closed_between_gates(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """The fence closes when the object has written: that is undone, the claim goes back (26).
+
+    While it is being undone the start is still registered: whoever asks is told to wait (43).
+    """
+    slow_registry(world)
+    stage = await set_stage(world, topology, design)
+    answers: list[Answer] = []
+
+    async def start() -> None:
+        answers.append(await stage.start("key-1"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start)
+        await trio.sleep(0.002)
+        await stage.surely_move("open", "draining")
+        await trio.sleep(0.05)
+        meanwhile = await stage.start("key-1")
+    if is_on_time(world):
+        assert meanwhile.code == PENDING, f"it was told {meanwhile.status} {meanwhile.code}"
+        assert [is_fenced(each) for each in answers] == [True]
+        row = row_of(world, "key-1")
+        assert row is not None
+        assert row.state == "reserved", f"the key is left {row.state}"
+    await reopened(stage, "key-1")
+
+
+@scenario(
+    faults=(FailQuery("flowsafe_runs.SELECT", at_most=1),),
+    properties=(*CLAIMS, answers_fit, refused_means_untouched, refused_runs_leave_nothing),
+    parameters=WIRED,
+)
+async def recovery_unread(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """What a refused start has left cannot be read: the refusal goes out all the same (47).
+
+    The claim goes back; the journal stays, and the next start, or the alarm, settles it first.
+    """
+    slow_registry(world)
+    stage = await set_stage(world, topology, design)
+    answers: list[Answer] = []
+
+    async def start() -> None:
+        answers.append(await stage.start("key-1"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start)
+        await trio.sleep(0.002)
+        await stage.surely_move("open", "draining")
+    world.end_faults()
+    (answer,) = answers
+    row = row_of(world, "key-1")
+    assert row is not None
+    if answer.code == FENCED:
+        assert row.state == "reserved", f"the key is left {row.state}"
+        await reopened(stage, "key-1")
+    else:
+        # It came before the drain; or what failed was the look for the run (case 22).
+        assert answer.status == 200 or row.state == "started", (
+            f"the claim went back for {answer.status} {answer.code}"
+        )
+
+
+@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
+async def killed_while_shut(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """Every process is killed while the fence is shut: a fresh one refuses by its row (28)."""
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "draining")
+    for _ in range(2):
+        answer = await stage.start("key-1")
+        assert is_fenced(answer), f"the answer was {answer.status} {answer.code}"
+        kill(world)
+    await reopened(stage, "key-1")
+
+
+@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=WIRED)
+async def release_window(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A refusal is on its way, and somebody asks: at worst a false alarm, which heals (49)."""
+    slow_homes(world)
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "draining")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(stage.start, "key-1"))
+        await trio.sleep(0.5)
+        meanwhile = await stage.start("key-1")
+        if not is_on_time(world):
+            assert meanwhile.code in (FENCED, PENDING, UNRESOLVABLE)
+        elif design == "router":
+            assert meanwhile.code == UNRESOLVABLE, f"it was told {meanwhile.code}"
+        else:
+            assert is_fenced(meanwhile), f"it was told {meanwhile.status} {meanwhile.code}"
+    await reopened(stage, "key-1")
+
+
+@scenario(
+    properties=(*CLAIMS, answers_fit, refused_means_untouched, refused_runs_leave_nothing),
+    parameters=WIRED,
+)
+async def unreadable_refusal(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A refusal that cannot be read is none: the router keeps the claim (46).
+
+    Whoever refused has given back what it was asked to start, whatever becomes of its answer.
+    """
+    garbled_homes(world)
+    stage = await set_stage(world, topology, design)
+    await stage.surely_move("open", "draining")
+    answer = await stage.start("key-1")
+    assert answer.code != FENCED, "words that nobody can read were taken for a refusal"
+    row = row_of(world, "key-1")
+    assert row is not None
+    if design == "router":
+        assert row.state == "started", "a claim went back for what nobody could read"
+        await stage.surely_move("draining", "open")
+        final = await stage.until_done("key-1")
+        assert final.code == UNRESOLVABLE, f"the answer was {final.status} {final.code}"
+        assert run_row(world, row.run_id) is None
+    else:
+        assert row.state == "reserved", f"the key is left {row.state}"
+        await reopened(stage, "key-1")
+
+
+STORIES = (
+    closed_behind_claim,
+    closed_between_gates,
+    closed_during_run,
+    killed_while_shut,
+    recovery_unread,
+    release_window,
+    unreadable_refusal,
+)
+"""Cases of section 5.2, and of 5.4 where the premise is thin."""
