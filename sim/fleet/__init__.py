@@ -1,8 +1,20 @@
 """The system `fleet`: stories of deploys over a fleet, and what holds in them."""
 
 from .. import systems
+from . import deploying, invariants, stalling
 
 __all__ = ["SYSTEM"]
 
-SYSTEM = systems.System("fleet", ())
+SYSTEM = systems.System(
+    "fleet",
+    (
+        deploying.ordinary_deploy,
+        deploying.deploy_with_outage,
+        deploying.two_runners,
+        deploying.debt_and_recovery,
+        deploying.retained_over_image,
+    ),
+    invariants.EVERYWHERE,
+    (*stalling.STALLING,),
+)
 """What `durasim` finds by the name `fleet`."""

@@ -37,6 +37,7 @@ __all__ = [
     "debt_and_recovery",
     "deploy_with_outage",
     "ordinary_deploy",
+    "retained_over_image",
     "two_runners",
 ]
 
@@ -161,8 +162,25 @@ async def debt_and_recovery(world: World) -> None:
     await ended(fleet, run)
     await fleet.ask("operator", "POST", "/drain", {"minutes": 90}, scope="drain")
     await trio.sleep(120)
-    for permit in sorted(fleet.log.permits):
+    debt = sorted(fleet.log.permits)
+    for permit in debt:
         await recover(fleet, permit)
     started = deploy(fleet, fleet.artifact())
     await started.report()
+    await trio.sleep(120)
+    for permit in debt:
+        path, query = "/deploy-admissions", {"id": permit}
+        await fleet.ask("operator", "GET", path, scope="admin", query=query)
+    await closing(fleet)
+
+
+@scenario(faults=ANYTHING, properties=EVERYWHERE, settle_s=8_000)
+async def retained_over_image(world: World) -> None:
+    """An image change meets a container with the only copy of somebody's files, twice over."""
+    fleet = set_fleet(world)
+    await run_a_while(fleet, Run("ended", "done"), 0, "write")
+    first = deploy(fleet, fleet.artifact(image=IMAGE))
+    await first.report()
+    second = deploy(fleet, fleet.artifact(image="registry.example/fleet:3"), who="other")
+    await second.report()
     await closing(fleet)

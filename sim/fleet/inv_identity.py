@@ -74,7 +74,13 @@ def require_worker(log: Log, version: object, **said: Any) -> None:
     found = [each for each in log.ground.versions if each.id == version]
     found += [each for each in log.ground.partial if each.id == version]
     assert found, f"no Worker has the version {version!r}"
-    truth = {**found[0].artifact.stamp.wire(), "uploadedAt": found[0].at}
+    stamp = found[0].artifact.stamp
+    truth = {
+        "commit": stamp.commit,
+        "builtAt": stamp.built_at,
+        "artifactId": stamp.artifact_id,
+        "uploadedAt": found[0].at,
+    }
     for field, value in said.items():
         is_known = value is None or field not in truth or truth[field] == value
         assert is_known, f"{field} is {truth.get(field)!r}, and {value!r} was said"

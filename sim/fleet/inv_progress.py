@@ -108,7 +108,10 @@ class OfDeploys(Check[Deploys]):
         kind, data = seen.entry.kind, seen.entry.data
         if kind == "note deploy":
             seen.own.attempts[data["by"]] = Attempt(
-                data["force"], data["mode"] == "registry", data["image"]
+                data["force"],
+                data["mode"] == "registry",
+                data["image"],
+                had_outage=seen.own.is_down,
             )
         elif kind == "note runner":
             self._step(seen, seen.own.attempts[data["by"]], data)

@@ -1,0 +1,91 @@
+"""The system `fleet`: its stories hold with right code, and its mutants are found in them."""
+
+import os
+
+import attrs
+import pytest
+
+from durasim.sim import Mutant, Scenario, explore
+from durasim.sim.fleet import SYSTEM
+
+ALL = os.environ.get("DURASIM_MUTANTS") == "all"
+RUNS = 500
+"""Within so many runs from a base seed each mutant has to be found."""
+SEEDS = range(5) if ALL else range(1)
+FEW_RUNS = 500 if ALL else 2
+QUICK = ("refusal_keeps_fence", "commit_from_artifact_id")
+"""Explored by default; all of them with `DURASIM_MUTANTS=all`."""
+
+
+def named(each: Mutant | Scenario) -> str:
+    """Return what a test calls it."""
+    return each.name
+
+
+def story_of(mutant: Mutant) -> Scenario:
+    """Return the story that is to find a mutant."""
+    assert isinstance(mutant.scenario, Scenario)
+    return mutant.scenario
+
+
+each_mutant = pytest.mark.parametrize("mutant", SYSTEM.mutants, ids=named)
+each_chosen = pytest.mark.parametrize(
+    "mutant", [each for each in SYSTEM.mutants if ALL or each.name in QUICK], ids=named
+)
+
+
+@pytest.mark.parametrize("story", SYSTEM.scenarios, ids=named)
+def test_right_code_holds(story: Scenario) -> None:
+    """Nothing is found in a few runs of each story."""
+    assert explore(story, runs=FEW_RUNS, shrink=False).found == ()
+
+
+def test_names_are_unique() -> None:
+    """A story, a property and a mutant are each called by a name of their own."""
+    for found in (SYSTEM.scenarios, SYSTEM.properties, SYSTEM.mutants):
+        names = [each.name for each in found]
+        assert len(names) == len(set(names))
+
+
+def test_every_property_says_its_sentence() -> None:
+    """An invariant or a statement of progress has its sentence as docstring."""
+    for each in SYSTEM.properties:
+        if each.name.startswith(("INV-", "LIV-")):
+            assert (each.__doc__ or "").strip(), each.name
+
+
+@each_mutant
+def test_mutant_replaces_what_is_there(mutant: Mutant) -> None:
+    """Its target exists, and is put back."""
+    with mutant.applied():
+        pass
+
+
+@each_mutant
+def test_mutant_is_seen_by_properties_of_its_story(mutant: Mutant) -> None:
+    """What must report it is a property, and every parameter is given."""
+    story = story_of(mutant)
+    assert mutant.expected
+    assert {each.name for each in story.properties} & set(mutant.expected)
+    assert set(mutant.parameters) == set(story.parameters)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@each_chosen
+def test_mutant_is_found(mutant: Mutant, seed: int) -> None:
+    """The default strategy reports an expected property, and right code nothing on those runs."""
+    story, given = story_of(mutant), mutant.parameters
+    found = explore(story, runs=RUNS, seed=seed, mutant=mutant, parameters=given, shrink=False)
+    assert [each.property in mutant.expected for each in found.found] == [True]
+    right = explore(story, runs=found.runs, seed=seed, parameters=given, shrink=False)
+    assert right.found == ()
+
+
+@pytest.mark.parametrize(
+    "mutant", [m for m in SYSTEM.mutants if m.needs_fault and (ALL or m.name in QUICK)], ids=named
+)
+def test_mutant_is_silent_without_its_fault(mutant: Mutant) -> None:
+    """Without faults a mutant that needs one is not found."""
+    calm = attrs.evolve(story_of(mutant), faults=())
+    found = explore(calm, runs=FEW_RUNS, mutant=mutant, parameters=mutant.parameters, shrink=False)
+    assert found.found == ()
