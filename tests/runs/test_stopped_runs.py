@@ -4,7 +4,9 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+import trio
 
+from durasim.actors import OutcomeUnknown
 from durasim.actors.runs import AgentTopology, Snapshot, Snapshots
 from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.sim import World
@@ -77,6 +79,48 @@ def test_nor_is_one_of_an_agent(design: str, stopping: pytest.MonkeyPatch) -> No
         )
         assert ended["status"] == "cancelled"
         assert await stage.ask("k1", "pair") == (200, ended)
+        assert stage.executions() == 1
+
+    play(story)
+
+
+def test_in_process_nobody_meets_a_deadline() -> None:
+    """The process has no alarm: the run stays parked until somebody goes on with it."""
+
+    async def story(world: World) -> None:
+        stage = await Stage(world, "process", "router").open()
+        _, parked = await stage.start("k1", "timed")
+        await trio.sleep(1000)
+        assert status_of(stage) == "suspended"
+        path = f"/runs/timed/{parked['runId']}/resume"
+        status, ended = told(await stage.send("POST", path, {"data": 7}))
+        assert (status, ended["result"]) == (200, 7)
+
+    play(story)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_what_a_process_that_died_has_begun_stays_until_somebody_ends_it(design: str) -> None:
+    """Nobody knows how far it came: the key is for a person, also when another process is there."""
+
+    async def story(world: World) -> None:
+        stage = await Stage(world, "process", design).open()
+
+        async def first() -> None:
+            with pytest.raises(OutcomeUnknown):
+                await stage.start("k1", "slow")
+
+        world.spawn("first", first)
+        await trio.sleep(5)
+        world.default().crash("on purpose")
+        await trio.sleep(300)
+        assert status_of(stage) == "pending"
+        status, body = await stage.start("k1", "slow")
+        assert (status, body["reason"]["code"]) == (409, "IDEMPOTENT_START_UNRESOLVABLE")
+        path = f"/runs/slow/{body['reason']['runId']}/terminate"
+        status, ended = told(await stage.send("POST", path, {}))
+        assert (status, ended["status"]) == (200, "cancelled")
+        assert await stage.start("k1", "slow") == (200, ended)
         assert stage.executions() == 1
 
     play(story)
