@@ -5,6 +5,7 @@ once; what they hold is the truth, whatever the messages say.
 """
 
 from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -117,14 +118,27 @@ class Watching(Property[Watched[S]]):
         return True
 
     def _look(self, state: Watched[S], world: World) -> None:
-        rows = reserved_rows(world)
+        rows, fence = stored_now(world)
         before, state.rows = state.rows, rows
-        old, state.fence = state.fence, fence_of(world)
+        old, state.fence = state.fence, fence
         if old != state.fence:
             self.moved(state, old, state.fence, world)
         for key in sorted({*before, *rows}):
             if before.get(key) != rows.get(key):
                 self.changed(state, before.get(key), rows.get(key), world)
+
+
+LAST: "WeakKeyDictionary[World, tuple[int, dict[str, Reserved], Fence]]" = WeakKeyDictionary()
+"""What was stored at the last event at which some property looked, by the number of the event."""
+
+
+def stored_now(world: World) -> tuple[dict[str, Reserved], Fence]:
+    """Return reservations and fence as they are stored; all properties share one look an event."""
+    number = world.trace.count
+    last = LAST.get(world)
+    if last is None or last[0] != number:
+        last = LAST[world] = (number, reserved_rows(world), fence_of(world))
+    return last[1:]
 
 
 def reserved_rows(world: World) -> dict[str, Reserved]:
