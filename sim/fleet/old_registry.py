@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...actors.fleet import DrainRecord, Registry
+from ...wire import content_hash
 
 __all__ = ["RegistryL0", "RegistryL1", "RegistryL2", "old_drain"]
 
@@ -45,6 +46,14 @@ class RegistryL1(RegistryL2, name="Registry"):
         super()._keep(record)
         if record is not None:
             self.storage.kv.put("drain", old_drain(record.wire()))
+
+    async def set_fence(
+        self, owner: Mapping[str, Any], producer: Mapping[str, Any], ends: list[int]
+    ) -> dict[str, Any]:
+        """Set a fence, which is named by its drain and its Worker as it is read."""
+        fence = await super().set_fence(owner, producer, ends)
+        named = content_hash([fence["since"], fence["until"], fence["swapVersion"]])
+        return {**fence, "fenceId": named}
 
     async def draining(self) -> dict[str, Any] | None:
         """Return the drain as it is stored."""

@@ -5,6 +5,8 @@ from typing import Any, Final, cast
 
 from ...actors import WebRequest, WebResponse
 from ...actors.fleet import FleetRouter, Granted, Registry, Resident, attempt, fleet_of
+from ...wire import content_hash
+from .old_registry import RegistryL2
 
 __all__ = ["RouterL0", "RouterL1", "RouterL2", "RouterL3"]
 
@@ -21,10 +23,10 @@ class RouterL3(FleetRouter, name="FleetRouter"):
     """Quoted recovery; a reconcile that names a commit, and no target."""
 
     async def reconcile(self, request: WebRequest) -> dict[str, Any]:
-        """Ask every member to cycle its container for a commit, under a permit by id."""
+        """Ask every member to cycle its container for a commit."""
         body = cast("Mapping[str, Any]", request.body)
         registry = self.objects.get(Registry, "registry")
-        permit = (await registry.begin_deploy_admission("reconcile"))["id"]
+        permit = await self._begin_reconcile(registry)
         rows: list[dict[str, Any]] = []
         for member in await registry.list_members():
             stub: Any = self.objects.get(Resident, member["resource"])
@@ -33,8 +35,18 @@ class RouterL3(FleetRouter, name="FleetRouter"):
             )
             said = outcome.value if isinstance(outcome, Granted) else {"result": "error"}
             rows.append({"resource": member["resource"], "result": said["result"]})
-        await registry.end_deploy_admission(permit)
+        await self._end_reconcile(registry, permit)
         return {"ok": True, "build": body["build"], "reconciled": rows}
+
+    async def _begin_reconcile(self, registry: Registry) -> str:
+        permit = str(self.uuid())
+        by = fleet_of(self).producer.wire()
+        await registry.begin_keyed(permit, content_hash(permit), "reconcile", by)
+        return permit
+
+    async def _end_reconcile(self, registry: Registry, permit: str) -> None:
+        by = fleet_of(self).producer.wire()
+        await registry.end_keyed(permit, content_hash(permit), by)
 
 
 class RouterL2(RouterL3, name="FleetRouter"):
@@ -45,7 +57,7 @@ class RouterL2(RouterL3, name="FleetRouter"):
     async def recover_legacy(self, request: WebRequest) -> dict[str, Any]:
         """Delete the permit of that id."""
         body = cast("Mapping[str, Any]", request.body)
-        registry: Any = self.objects.get(Registry, "registry")
+        registry = self.objects.get(RegistryL2, "registry")
         return {"ok": True, **await registry.recover_admission(body["id"])}
 
     async def inventory(self, request: WebRequest) -> dict[str, Any]:
@@ -64,12 +76,8 @@ class RouterL1(RouterL2, name="FleetRouter"):
         producer = fleet_of(self).producer
         version = producer.version
         assert version is not None
-        by = {
-            "workerVersion": version.id,
-            "uploadedAt": version.uploaded_at,
-            "artifactId": producer.build.artifact_id,
-        }
-        fence = await registry.set_fence({"kind": "preflight", "ref": "old"}, by, [])
+        owner = {"kind": "preflight", "ref": "old"}
+        fence = await registry.set_fence(owner, producer.wire(), [])
         views = [await self._view(member) for member in await registry.list_members()]
         verdict = await registry.verify_fence(fence["fenceId"], version.id, [])
         draining = await registry.draining()
@@ -84,6 +92,12 @@ class RouterL1(RouterL2, name="FleetRouter"):
             "activeAdmissions": verdict["counted"],
             "residents": views,
         }
+
+    async def _begin_reconcile(self, registry: Registry) -> str:
+        return str((await registry.begin_deploy_admission("reconcile"))["id"])
+
+    async def _end_reconcile(self, registry: Registry, permit: str) -> None:
+        await registry.end_deploy_admission(permit)
 
     async def residents(self, request: WebRequest) -> dict[str, Any]:
         """List the members, and nothing about who answers."""

@@ -81,11 +81,10 @@ def test_mutant_is_found(mutant: Mutant, seed: int) -> None:
     assert right.found == ()
 
 
-@pytest.mark.parametrize(
-    "mutant", [m for m in SYSTEM.mutants if m.needs_fault and (ALL or m.name in QUICK)], ids=named
-)
-def test_mutant_is_silent_without_its_fault(mutant: Mutant) -> None:
-    """Without faults a mutant that needs one is not found."""
-    calm = attrs.evolve(story_of(mutant), faults=())
-    found = explore(calm, runs=FEW_RUNS, mutant=mutant, parameters=mutant.parameters, shrink=False)
-    assert found.found == ()
+def test_a_mutant_that_needs_a_fault_is_silent_without_it() -> None:
+    """With an empty fault plan it is not found."""
+    for mutant in SYSTEM.mutants:
+        if mutant.needs_fault and (ALL or mutant.name in QUICK):
+            calm, given = attrs.evolve(story_of(mutant), faults=()), mutant.parameters
+            found = explore(calm, runs=FEW_RUNS, mutant=mutant, parameters=given, shrink=False)
+            assert found.found == (), mutant.name
