@@ -8,7 +8,7 @@ from ..faults import FailQuery
 from ..scenario import scenario
 from ..world import World
 from .bystanders import close_when_decided, is_on_time, kill, row_of, run_row
-from .deployment import DESIGNS, Answer, Design, Stage, Topology, set_stage
+from .deployment import Answer, Design, Stage, Topology, set_stage
 from .homes import garbled_homes, slow_homes, slow_registry
 from .properties import (
     CLAIMS,
@@ -18,7 +18,8 @@ from .properties import (
     refused_means_untouched,
     refused_runs_leave_nothing,
 )
-from .setting import EACH
+from .reached import a_recovery_fails, a_start_is_shut_out, somebody_has_to_wait
+from .setting import EACH, WIRED
 from .watching import fence_of
 
 __all__ = [
@@ -35,8 +36,6 @@ __all__ = [
 FENCED = "EXECUTION_FENCED"
 PENDING = "IDEMPOTENT_START_PENDING"
 UNRESOLVABLE = "IDEMPOTENT_START_UNRESOLVABLE"
-WIRED = {"topology": ("objects", "agents"), "design": DESIGNS}
-"""Where a run lives in an object of its own, or of its thread."""
 
 
 async def reopened(stage: Stage, key: str) -> None:
@@ -54,7 +53,9 @@ def is_fenced(answer: Answer) -> bool:
     return (answer.status, answer.code) == (503, FENCED)
 
 
-@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
+@scenario(
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_start_is_shut_out), parameters=EACH
+)
 async def closed_behind_claim(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -92,7 +93,12 @@ async def closed_during_run(
 
 
 @scenario(
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, not_started_while_live),
+    properties=(
+        *EVERYWHERE,
+        refused_runs_leave_nothing,
+        not_started_while_live,
+        somebody_has_to_wait,
+    ),
     parameters=WIRED,
 )
 async def closed_between_gates(
@@ -125,8 +131,14 @@ async def closed_between_gates(
 
 
 @scenario(
-    faults=(FailQuery("flowsafe_runs.SELECT", at_most=1),),
-    properties=(*CLAIMS, answers_fit, refused_means_untouched, refused_runs_leave_nothing),
+    faults=(FailQuery("flowsafe_runs.SELECT", at_most=1, causes=("locked",)),),
+    properties=(
+        *CLAIMS,
+        answers_fit,
+        refused_means_untouched,
+        refused_runs_leave_nothing,
+        a_recovery_fails,
+    ),
     parameters=WIRED,
 )
 async def recovery_unread(

@@ -11,7 +11,7 @@ from ..faults import (
 from ..properties import sometimes
 from ..scenario import scenario
 from ..world import World
-from .deployment import DESIGNS, Design, Topology, set_stage
+from .deployment import DESIGNS, Answer, Design, Topology, set_stage
 from .notes import told
 from .properties import (
     CLAIMS,
@@ -20,7 +20,8 @@ from .properties import (
     proof_slot_is_earned,
     refused_runs_leave_nothing,
 )
-from .setting import EACH, FENCE, finish_as, start_as
+from .setting import EACH, FENCE, WIRED, finish_as, start_as
+from .watching import Fence, fence_of
 
 __all__ = [
     "deadline_under_lock",
@@ -131,11 +132,19 @@ async def proof_only(
     """Locked but for one key: that one runs and binds the slot, nothing else does (34 to 39)."""
     stage = await set_stage(world, topology, design)
     await stage.surely_move("open", "proof-only", "the-proof")
+    answers: dict[str | None, Answer] = {}
+
+    async def start(who: str, key: str | None) -> None:
+        answers[key] = await stage.start(key, who=who)
+
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(start_as, stage, "bob", "another")
-        nursery.start_soon(start_as, stage, "ann", "the-proof")
-        nursery.start_soon(start_as, stage, "cy", None)
-    await stage.until_done("the-proof")
+        nursery.start_soon(start, "bob", "another")
+        nursery.start_soon(start, "ann", "the-proof")
+        nursery.start_soon(start, "cy", None)
+    for key in ("another", None):
+        assert answers[key].code == "EXECUTION_FENCED", f"{key} was answered {answers[key].status}"
+    proof = await stage.until_done("the-proof")
+    assert fence_of(world) == Fence("proof-only", "the-proof", proof.run_id)
     await stage.surely_move("proof-only", "open")
     await stage.until_done("another", who="bob")
 
@@ -143,20 +152,27 @@ async def proof_only(
 @scenario(
     faults=(LoseRequest("RunOwners", at_most=1),),
     properties=(*CLAIMS, proof_slot_is_earned),
-    parameters={"design": DESIGNS},
+    parameters=WIRED,
 )
-async def proofs_race(world: World, design: Design = "router") -> None:
+async def proofs_race(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
     """A trusted program starts a run of its own with the proof's key (35, 40)."""
-    stage = await set_stage(world, "objects", design)
+    stage = await set_stage(world, topology, design)
     await stage.surely_move("open", "proof-only", "the-proof")
     await stage.start("the-proof")
-    await stage.send_start("the-proof", "a-run-of-its-own")
+    bound = fence_of(world).proof_run_id
+    answer = await stage.send_start("the-proof", "a-run-of-its-own")
+    if bound is not None and not sum(world.choices.struck):
+        assert answer.code == "EXECUTION_FENCED", f"a second proof was answered {answer.status}"
 
 
-@scenario(properties=CLAIMS, parameters={"design": DESIGNS})
-async def sent_again(world: World, design: Design = "router") -> None:
+@scenario(properties=CLAIMS, parameters=WIRED)
+async def sent_again(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
     """A run that is there is answered with the fence while that is shut (3.2, case 41)."""
-    stage = await set_stage(world, "objects", design)
+    stage = await set_stage(world, topology, design)
     await stage.send_start("key-1", "run-1")
     answer = await stage.send_start("key-1", "run-1")
     assert answer.status == 409, f"a run that exists was answered {answer.status}"
@@ -183,17 +199,27 @@ async def sent_while_live(
 async def operators_race(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
-    """Two operators move the fence at once: one of them does (case 31)."""
+    """Two operators move the fence at once: one does, the other learns where it is (case 31)."""
     stage = await set_stage(world, topology, design)
+    answers: list[Answer] = []
+
+    async def move(following: str) -> None:
+        answers.append(await stage.move("open", following))
+
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(stage.move, "open", "draining")
-        nursery.start_soon(stage.move, "open", "migration-locked")
+        nursery.start_soon(move, "draining")
+        nursery.start_soon(move, "migration-locked")
+    losers = [each for each in answers if each.status != 200]
+    reason = {"code": "FENCE_CAS_CONFLICT", "state": fence_of(world).state}
+    assert [(each.status, each.body.get("reason")) for each in losers] == [(409, reason)]
 
 
-@scenario(properties=(live_deadlines_are_met,), parameters={"design": DESIGNS})
-async def deadline_under_lock(world: World, design: Design = "router") -> None:
+@scenario(properties=(live_deadlines_are_met,), parameters=WIRED)
+async def deadline_under_lock(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
     """A deadline falls due while nothing may run: it is met when it may (case 33)."""
-    stage = await set_stage(world, "objects", design)
+    stage = await set_stage(world, topology, design)
     await stage.start("key-1", workflow="patient")
     await stage.surely_move("open", "migration-locked")
     await trio.sleep(7200)

@@ -227,19 +227,19 @@ FENCING = (
     ),
     Mutant(
         "gate_after_existing_run", f"{RUNS}.run_object:RunObject._start",
-        gate_after_existing_run, sent_again, (shut_out_is_told,), parameters=ROUTER,
+        gate_after_existing_run, sent_again, (shut_out_is_told,), parameters=OBJECTS,
         needs_fault=False,
     ),
     Mutant(
         "proof_slot_bound_at_object", f"{RUNS}.run_object:RunObject._gate",
-        proof_slot_bound_at_object, proofs_race, (proof_slot_is_earned,), parameters=ROUTER,
+        proof_slot_bound_at_object, proofs_race, (proof_slot_is_earned,), parameters=OBJECTS,
     ),
     Mutant(
         "second_proof_run", f"{RUNS}.runtime:RunnerRuntime._bind_proof", second_proof_run,
-        proofs_race, (proof_is_one_run, execution_is_single), parameters=ROUTER, needs_fault=False,
+        proofs_race, (proof_is_one_run, execution_is_single), parameters=OBJECTS, needs_fault=False,
     ),
     Mutant(
         "deadline_charged", f"{RUNS}.journal:is_charged", deadline_charged, deadline_under_lock,
-        (live_deadlines_are_met,), parameters=ROUTER, needs_fault=False,
+        (live_deadlines_are_met,), parameters=OBJECTS, needs_fault=False,
     ),
 )  # fmt: skip

@@ -4,17 +4,26 @@ Which retry heals and which does not is the difference between the designs (2.9,
 judges by what is stored, so that it is right wherever its one fault strikes, or if none does.
 """
 
-from typing import Any
-
 import trio
 
 from ..faults import Crash, FailQuery, LoseQuery, LoseQueryReply, LoseReply, LoseRequest
 from ..scenario import scenario
 from ..world import World
 from .bystanders import purge, row_of, run_row
-from .deployment import DESIGNS, TOPOLOGIES, Answer, Design, Stage, Topology, set_stage
+from .deployment import Answer, Design, Stage, Topology, set_stage
 from .properties import EVERYWHERE, refused_runs_leave_nothing
-from .setting import EACH, FENCE, RESERVATIONS, at_runs
+from .reached import (
+    a_claim_is_left,
+    a_failed_release_has_landed,
+    a_key_is_not_settled,
+    a_proof_is_unheard,
+    a_refusal_is_lost,
+    a_release_is_lost,
+    a_run_is_unheard,
+    a_start_is_lost,
+    the_rows_do_not_answer,
+)
+from .setting import EACH, FENCE, RESERVATIONS, WIRED, at_runs
 from .watching import fence_of
 
 __all__ = [
@@ -36,8 +45,6 @@ FENCED = ("EXECUTION_FENCED", "EXECUTION_FENCE_UNREADABLE")
 UNREADABLE = "IDEMPOTENT_START_UNREADABLE"
 UPDATE = f"{RESERVATIONS}.UPDATE"
 MONTH_S = 31 * 86_400
-WIRED: dict[str, Any] = {"topology": ("objects", "agents"), "design": DESIGNS}
-"""Where a message goes between whoever claims and whoever runs."""
 
 
 async def last(stage: Stage, first: Answer, *, heals: bool) -> None:
@@ -74,7 +81,7 @@ def run_of(world: World) -> str | None:
         LoseQueryReply(f"{RESERVATIONS}.CREATE", at_most=1),
         LoseQueryReply(f"{RESERVATIONS}.INSERT", at_most=1),
     ),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, the_rows_do_not_answer),
     parameters=EACH,
 )
 async def insert_unheard(
@@ -94,10 +101,10 @@ async def insert_unheard(
 
 @scenario(
     faults=(
-        FailQuery(f"{RESERVATIONS}.SELECT", at_most=1),
+        FailQuery(f"{RESERVATIONS}.SELECT", at_most=1, causes=("locked", "masked")),
         LoseQuery(f"{RESERVATIONS}.SELECT", at_most=1),
     ),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, the_rows_do_not_answer),
     parameters=EACH,
 )
 async def readback_failed(
@@ -118,7 +125,7 @@ async def readback_failed(
 
 @scenario(
     faults=(LoseQueryReply(UPDATE, at_most=1),),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, the_rows_do_not_answer),
     parameters=EACH,
 )
 async def claim_unheard(
@@ -132,7 +139,7 @@ async def claim_unheard(
     await last(stage, first, heals=design == "sealer")
 
 
-@scenario(faults=at_runs(LoseRequest), properties=EVERYWHERE, parameters=WIRED)
+@scenario(faults=at_runs(LoseRequest), properties=(*EVERYWHERE, a_start_is_lost), parameters=WIRED)
 async def start_unheard(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -146,7 +153,7 @@ async def start_unheard(
 
 @scenario(
     faults=(*at_runs(LoseReply), *at_runs(Crash)),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, a_run_is_unheard),
     parameters={**EACH, "workflow": ("order", "approval")},
 )
 async def run_unheard(
@@ -168,7 +175,7 @@ async def run_unheard(
 
 @scenario(
     faults=at_runs(LoseReply),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_refusal_is_lost),
     parameters=WIRED,
 )
 async def refusal_unheard(
@@ -195,8 +202,8 @@ async def refused(stage: Stage) -> Answer:
 
 
 @scenario(
-    faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1)),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1, causes=("locked",))),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_release_is_lost),
     parameters=EACH,
 )
 async def release_unapplied(
@@ -218,7 +225,7 @@ async def release_unapplied(
 
 @scenario(
     faults=(LoseQueryReply(UPDATE, at_most=1),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_failed_release_has_landed),
     parameters=EACH,
 )
 async def release_unheard(
@@ -237,7 +244,7 @@ async def release_unheard(
 
 @scenario(
     faults=tuple(Crash(who, at_most=1) for who in ("RunRouter", "AgentFront", "RunProcess")),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, a_claim_is_left),
     parameters=EACH,
 )
 async def router_dies(
@@ -255,8 +262,8 @@ async def router_dies(
 
 
 @scenario(
-    faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1)),
-    properties=EVERYWHERE,
+    faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1, causes=("locked",))),
+    properties=(*EVERYWHERE, a_key_is_not_settled),
     parameters=EACH,
 )
 async def settle_lost(
@@ -283,8 +290,8 @@ async def settle_lost(
 
 @scenario(
     faults=(LoseQueryReply(f"{FENCE}.UPDATE", at_most=1),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
-    parameters={"topology": TOPOLOGIES, "design": DESIGNS},
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_proof_is_unheard),
+    parameters=EACH,
 )
 async def proof_unheard(
     world: World, topology: Topology = "objects", design: Design = "router"

@@ -8,6 +8,7 @@ from ..world import World
 from .bystanders import resume, row_of, run_row
 from .deployment import Answer, Design, Topology, set_stage
 from .properties import EVERYWHERE, refused_runs_leave_nothing
+from .reached import a_proof_is_not_bound_again, a_start_is_shut_out
 from .setting import EACH, FENCE
 from .watching import Fence, fence_of
 
@@ -19,7 +20,7 @@ KEY = "the-proof"
 
 @scenario(
     faults=(SlowQuery(f"{FENCE}.SELECT", at_most=1),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_start_is_shut_out),
     parameters=EACH,
 )
 async def proof_moved(
@@ -67,7 +68,11 @@ async def proof_goes_on(
     assert (done.status, done.body.get("status")) == (200, "success")
 
 
-@scenario(faults=(FailQuery(f"{FENCE}.UPDATE", at_most=1),), properties=EVERYWHERE, parameters=EACH)
+@scenario(
+    faults=(FailQuery(f"{FENCE}.UPDATE", at_most=1, causes=("locked",)),),
+    properties=(*EVERYWHERE, a_proof_is_not_bound_again),
+    parameters=EACH,
+)
 async def proof_bound_again(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:

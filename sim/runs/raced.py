@@ -19,6 +19,7 @@ from .properties import (
     refused_means_untouched,
     refused_runs_leave_nothing,
 )
+from .reached import a_claim_is_taken_for_lost, somebody_is_late
 from .setting import EACH, RESERVATIONS, start_as
 
 __all__ = [
@@ -88,7 +89,7 @@ async def claimed_by_the_dead(
 
 @scenario(
     faults=(SlowQuery(f"{RESERVATIONS}.SELECT", at_most=1),),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, somebody_is_late),
     parameters={**EACH, "workflow": ("order", "unhurried")},
 )
 async def overtaken(
@@ -121,7 +122,7 @@ async def overtaken(
 
 @scenario(
     faults=(SlowQuery(f"{RESERVATIONS}.UPDATE", at_most=1),),
-    properties=EVERYWHERE,
+    properties=(*EVERYWHERE, a_claim_is_taken_for_lost),
     parameters=EACH,
 )
 async def claim_window(
@@ -149,7 +150,7 @@ async def claim_window(
         SlowQuery(f"{RESERVATIONS}.CREATE", at_most=1),
         SlowQuery(f"{RESERVATIONS}.INSERT", at_most=1),
     ),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, somebody_is_late),
     parameters=EACH,
 )
 async def touched_row(

@@ -16,6 +16,7 @@ __all__ = [
     "RESERVATIONS",
     "STEADFAST",
     "TOPOLOGIES",
+    "WIRED",
     "at_runs",
     "drain_in",
     "finish_as",
@@ -23,6 +24,8 @@ __all__ = [
 ]
 
 EACH: dict[str, Any] = {"topology": TOPOLOGIES, "design": DESIGNS}
+WIRED: dict[str, Any] = {"topology": ("objects", "agents"), "design": DESIGNS}
+"""Where a message goes between whoever claims and whoever runs."""
 STEADFAST: tuple[str, ...] = ("holder", "sealer")
 """Designs that stand every fault; the router has assumptions (8.2)."""
 

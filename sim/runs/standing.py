@@ -28,7 +28,7 @@ from ..mutants import Mutant
 from ..properties import at_rest, sometimes
 from ..scenario import scenario
 from ..world import World
-from .deployment import Answer, Design, Stage, Topology, sent, set_stage
+from .deployment import TOPOLOGIES, Answer, Design, Stage, Topology, sent, set_stage
 from .notes import told
 from .watching import Reserved, Watched, Watching, fence_of, is_table, stored_status
 
@@ -53,6 +53,8 @@ EACH: dict[str, tuple[Any, ...]] = {
     "design": ("router", "holder", "sealer"),
 }
 """Schedules and approvals are the workflows'."""
+HOMES = ("RunObject", "RunProcess")
+"""Where workflows run."""
 TRIES_MAX = 12
 MONTH_S = 31 * 86_400
 
@@ -156,8 +158,7 @@ async def tick(stage: Stage) -> None:
 
 @scenario(
     faults=(
-        LoseReply("RunObject", at_most=1),
-        Crash("RunObject", at_most=1),
+        *(kind(home, at_most=1) for kind in (LoseReply, Crash) for home in HOMES),
         LoseQuery(FIRES, at_most=1),
         LoseQueryReply(FIRES, at_most=1),
         FailQuery("flowsafe_schedules", at_most=1),
@@ -199,8 +200,7 @@ async def decide(stage: Stage, name: str) -> Answer:
 
 @scenario(
     faults=(
-        LoseReply("RunObject", at_most=1),
-        Crash("RunObject", at_most=1),
+        *(kind(home, at_most=1) for kind in (LoseReply, Crash) for home in HOMES),
         LoseQuery(APPROVALS, at_most=1),
         LoseQueryReply(APPROVALS, at_most=1),
     ),
@@ -239,7 +239,7 @@ async def decision_under_lock(
         LoseQueryReply("flowsafe_runs.DELETE", at_most=1),
     ),
     properties=(readable_runs_keep_their_keys,),
-    parameters=EACH,
+    parameters={**EACH, "topology": TOPOLOGIES},
 )
 async def grown_old(
     world: World, topology: Topology = "objects", design: Design = "router"
