@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from durasim.actors import WebResponse
-from durasim.actors.runs import AgentTopology, Services, ThreadObject
+from durasim.actors.runs import AgentTopology, RunOwners, Services, ThreadObject
 from durasim.actors.runs.errors import StartReservationUnreadableError
 from durasim.actors.runs.http import json_response
 from durasim.actors.runs.reservations import Reservation, Target
@@ -139,25 +139,35 @@ def test_a_parked_run_of_an_agent_is_gone_on_with_at_its_suspension() -> None:
     play(story)
 
 
+@pytest.mark.parametrize(
+    ("where", "name", "error", "said"),
+    [
+        (
+            RunnerRuntime, "recover_start_attempt", RunStateUnreadableError("nobody can tell"),
+            "nobody can tell",
+        ),
+        (RunOwners, "release", OSError("lost"), "the owner of the run cannot be settled"),
+    ],
+)  # fmt: skip
 def test_a_dead_attempt_that_cannot_be_settled_stays_and_is_nobodys_answer(
-    monkeypatch: pytest.MonkeyPatch,
+    where: type, name: str, error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever asks is told that nobody can tell; so it is until somebody can."""
 
     async def fails(*_args: Any) -> None:
-        raise RunStateUnreadableError("nobody can tell")
+        raise error
 
     async def story(world: World) -> None:
         stage = await AgentStage(world).open()
         stage.put_fence("draining")
         with monkeypatch.context() as patch:
-            patch.setattr(RunnerRuntime, "recover_start_attempt", fails)
+            patch.setattr(where, name, fails)
             body = body_of("helper", "r")
             assert (await request(world, "t1", "POST", "/runs", body))[0] == 503
             assert ATTEMPT + "helper:r" in world.stored(ThreadObject, "t1")
             path = "/runs/helper/r/dispatch-status"
             status, answer = await request(world, "t1", "GET", path)
-            assert (status, answer) == (503, {"error": "nobody can tell"})
+            assert (status, answer) == (503, {"error": said})
         assert (await request(world, "t1", "GET", path))[0] == 404
         assert world.stored(ThreadObject, "t1") == {}
 
