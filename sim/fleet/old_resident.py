@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from ...actors.fleet import Registry, Resident
+from ...actors.fleet import FleetRefused, Granted, Refused, Registry, Resident, attempt
 
 __all__ = ["ResidentL0", "ResidentL1", "ResidentL4"]
 
@@ -46,7 +46,12 @@ class ResidentL1(ResidentL4, name="Resident"):
     ) -> T:
         del origin
         registry = self.objects.get(Registry, "registry")
-        permit = (await registry.begin_deploy_admission(kind))["id"]
+        begun = await attempt(registry.begin_deploy_admission(kind))
+        if isinstance(begun, Refused):
+            raise FleetRefused(begun.code, begun.detail)
+        if not isinstance(begun, Granted):
+            raise RuntimeError(begun.why)
+        permit = begun.value["id"]
         try:
             return await work(permit)
         finally:
