@@ -6,14 +6,23 @@ import trio
 from ...actors import Program
 from ..fault import Fault
 from ..faults import (
+    Abort,
     AlarmLate,
     AlarmTwice,
+    AmbiguousCommit,
     ClockSkew,
+    Crash,
     DuplicateQuery,
     DuplicateRequest,
     FailConstructor,
+    FailQuery,
+    FailRead,
+    FailWrite,
     KillProgram,
+    LoseQuery,
+    LoseQueryReply,
     SlowDisk,
+    SlowQuery,
     Swap,
     every_fault,
 )
@@ -28,18 +37,26 @@ __all__ = ["anything_fails", "router_assumed"]
 
 WORKFLOWS = ("order", "approval", "quick")
 
-RARE = (AlarmLate, AlarmTwice, ClockSkew, FailConstructor, KillProgram, SlowDisk, Swap)
-"""What finds few places in a run."""
+FREQUENT = (Abort, Crash, DuplicateQuery, FailQuery, LoseQuery, LoseQueryReply, SlowQuery)
+"""What finds many places in a run: awaits and queries."""
+
+RARE: dict[type[Fault], float] = {
+    KillProgram: 60, ClockSkew: 24, AlarmLate: 20, AlarmTwice: 20, FailConstructor: 12,
+    SlowDisk: 10, FailRead: 5, AmbiguousCommit: 4, FailWrite: 4, Swap: 4,
+}  # fmt: skip
+"""What finds few, and how much more often than others it has to be chosen there."""
 
 ANYTHING: tuple[Fault, ...] = tuple(
-    attrs.evolve(each, at_most=1, weight=8.0 if isinstance(each, RARE) else 1.0)
+    attrs.evolve(
+        each, at_most=1, weight=1 if isinstance(each, FREQUENT) else RARE.get(type(each), 3)
+    )
     for each in every_fault()
 )
 """One of each kind, wherever it may strike."""
 
 ASSUMED: tuple[Fault, ...] = (
     *(each for each in ANYTHING if not isinstance(each, DuplicateRequest | DuplicateQuery)),
-    DuplicateRequest("RunOwners", at_most=1),
+    DuplicateRequest("RunOwners", at_most=1, weight=6),
     *(DuplicateQuery(f"flowsafe_{name}", at_most=1) for name in ("runs", "execution_fence")),
 )
 """The same, but each start is delivered once at most, and each query of the reservations runs once
