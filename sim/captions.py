@@ -1,10 +1,14 @@
 """What bytes of a trace say, in a few words: calls, replies, commits."""
 
+import json
+import re
 from collections.abc import Sequence
+from typing import Any, cast
 
-from ..wire import WireError, decode, decode_envelope, decode_reply, error_from
+from ..actors import WebRequest, WebResponse
+from ..wire import Absent, WireError, decode, decode_envelope, decode_reply, error_from
 from .machine import EPOCH_US
-from .wording import cut, moment, shown, visible
+from .wording import VALUE_CHARACTERS_MAX, cut, moment, shown, visible
 
 __all__ = ["call_text", "commit_text", "deadline_of", "reply_text"]
 
@@ -14,6 +18,10 @@ ARGUMENT_CHARACTERS_MAX = 20
 STORED_CHARACTERS_MAX = 24
 ERROR_CHARACTERS_MAX = 60
 """Characters of an error that came back; its message may be a page."""
+PATH_CHARACTERS_MAX = 48
+"""Characters of the path of a request: enough for five short parts."""
+MINTED = re.compile(r"\b([0-9a-f]{4})[0-9a-f]{12,}\b")
+"""A name that a machine made: its beginning tells it from others."""
 
 
 def call_text(method: str, data: bytes) -> str:
@@ -22,14 +30,40 @@ def call_text(method: str, data: bytes) -> str:
         envelope = decode_envelope(data)
     except WireError:
         return f"{method}(?)"
-    parts = [shown(value, ARGUMENT_CHARACTERS_MAX) for value in envelope.args]
+    parts = [said(value, ARGUMENT_CHARACTERS_MAX) for value in envelope.args]
     parts += [
-        f"{visible(key)}={shown(value, ARGUMENT_CHARACTERS_MAX)}"
+        f"{visible(key)}={said(value, ARGUMENT_CHARACTERS_MAX)}"
         for key, value in envelope.kwargs.items()
     ]
     if len(parts) > PARTS_MAX:
         parts[PARTS_MAX:] = [f"{len(parts) - PARTS_MAX} more"]
     return f"{method}({', '.join(parts)})"
+
+
+def said(value: object, characters: int) -> str:
+    """Write a value of a call or a reply; of requests and answers of the web what tells them."""
+    if isinstance(value, WebRequest):
+        path = MINTED.sub(r"\1…", f"{value.method} {value.path}")
+        return cut(visible(path), PATH_CHARACTERS_MAX)
+    if isinstance(value, WebResponse):
+        return f"{value.status} {cut(visible(gist(value.body)), characters)}".rstrip()
+    return shown(value, characters)
+
+
+def gist(body: object) -> str:
+    """Return what matters of the body of an answer: the code of its reason, or how things stand."""
+    if isinstance(body, Absent) or body == b"":
+        return ""
+    try:
+        found: Any = json.loads(body) if isinstance(body, bytes) else body
+    except ValueError:
+        return repr(body)
+    if not isinstance(found, dict):
+        return repr(found)
+    answer = cast(dict[str, Any], found)
+    reason: object = answer.get("reason")
+    told = (cast(dict[str, Any], reason) if isinstance(reason, dict) else answer).get("code")
+    return str(told or answer.get("status") or answer.get("state") or json.dumps(answer))
 
 
 def deadline_of(data: bytes) -> int | None:
@@ -45,7 +79,7 @@ def reply_text(data: bytes) -> tuple[str, bool]:
     try:
         reply = decode_reply(data)
         if reply.error is None:
-            return shown(reply.value), False
+            return said(reply.value, VALUE_CHARACTERS_MAX), False
         error = error_from(reply.error)
     except WireError:
         return "cannot be read", True

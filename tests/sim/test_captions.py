@@ -1,8 +1,11 @@
 """What bytes of a trace say."""
 
+import pytest
+
+from durasim.actors import WebRequest, WebResponse
 from durasim.sim.captions import call_text, commit_text, deadline_of, reply_text
 from durasim.sim.machine import EPOCH_US
-from durasim.wire import Envelope, Reply, encode, encode_envelope, encode_reply, record_of
+from durasim.wire import ABSENT, Envelope, Reply, encode, encode_envelope, encode_reply, record_of
 
 
 def call(*args: object, **kwargs: object) -> bytes:
@@ -18,6 +21,38 @@ def test_a_call_is_written_with_its_arguments() -> None:
     assert call_text("add", call(1, "x", by=None)) == "add(1, 'x', by=None)"
     assert call_text("add", call(1, 2, 3, 4, 5)) == "add(1, 2, 3, 2 more)"
     assert call_text("add", call("x" * 50)) == "add('xxxxxxxxxxxxxxxxxx…)"
+
+
+def test_a_request_of_the_web_is_its_method_and_path() -> None:
+    """Names that machines have made are cut to what tells them apart; headers are nobody's."""
+    secret = {"authorization": "Bearer s"}
+    path = "/runs/order/b81d6646797b40cb3d6cffa7f5776fc2/start-liveness"
+    asked = WebRequest("GET", path, b"body", secret)
+
+    assert call_text("serve", call(asked)) == "serve(GET /runs/order/b81d…/start-liveness)"
+    assert call_text("serve", call(WebRequest("PUT", "/" + "x" * 99))).endswith("xxx…)")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"error":"no","reason":{"code":"EXECUTION_FENCED"}}', "503 EXECUTION_FENCED"),
+        ({"ok": False, "code": "BAD_REQUEST"}, "503 BAD_REQUEST"),
+        (b'{"runId":"r","status":"success"}', "503 success"),
+        (b'{"state":"draining"}', "503 draining"),
+        (b'{"live":false}', '503 {"live": false}'),
+        (b'{"reason":"odd"}', '503 {"reason": "odd"}'),
+        (b"[1]", "503 [1]"),
+        (b"nope", "503 b'nope'"),
+        (b"\xff" * 40, "503 b'" + r"\xff" * 7 + "\\…"),
+        (7, "503 7"),
+        (b"", "503"),
+        (ABSENT, "503"),
+    ],
+)
+def test_an_answer_of_the_web_is_its_status_and_its_gist(body: object, text: str) -> None:
+    """The code of its reason, else how things stand, else what there is."""
+    assert reply_text(encode_reply(Reply(1, 1, WebResponse(503, body), None))) == (text, False)
 
 
 def test_damaged_calls_keep_their_method() -> None:

@@ -256,7 +256,7 @@ def test_programs_and_workers_are_participants() -> None:
     assert diagram.participants == ("visitor", "Door", "Counter/c")
     lines = told(diagram.steps)
     assert lines[-1] == "visitor: ends"
-    assert any(line.startswith("Door whole visitor: WebResponse(") for line in lines)
+    assert any(line.startswith("Door whole visitor: 200") for line in lines)
     assert diagram.steps[-1].alive == {"Counter/c"}
 
     killed = told(drawn(visiting, [("program 1 of visitor", "killed")]).steps)
