@@ -3,6 +3,7 @@
 Part one: drain, fence, quiet read, permits, receipts, quoted recovery, image targets.
 """
 
+from .admission import with_permit
 from .codes import CODES, FleetRefused, Reason
 from .drain_record import DrainRecord
 from .identities import BuildStamp, ImageTarget, Producer, WorkerVersion
@@ -57,4 +58,5 @@ __all__ = [
     "answered",
     "attempt",
     "fleet_of",
+    "with_permit",
 ]
