@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 RUN = "run-of-the-dead"
-THREAD = "thread-of-the-dead"
+THREAD = "thread-1"
 START_MS = 1_767_225_600_000
 """When worlds begin, milliseconds since 1970."""
 

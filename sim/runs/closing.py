@@ -7,7 +7,16 @@ import trio
 from ..faults import FailQuery
 from ..scenario import scenario
 from ..world import World
-from .bystanders import close_when_decided, is_on_time, kill, row_of, run_row
+from .bystanders import (
+    RUN,
+    close_when_decided,
+    dead_router,
+    is_on_time,
+    kill,
+    reserve,
+    row_of,
+    run_row,
+)
 from .deployment import Answer, Design, Stage, Topology, set_stage
 from .homes import garbled_homes, slow_homes, slow_registry
 from .properties import (
@@ -19,7 +28,7 @@ from .properties import (
     refused_runs_leave_nothing,
 )
 from .reached import a_recovery_fails, a_start_is_shut_out, somebody_has_to_wait
-from .setting import EACH, WIRED
+from .setting import EACH, STEADFAST, WIRED
 from .watching import fence_of
 
 __all__ = [
@@ -30,6 +39,7 @@ __all__ = [
     "killed_while_shut",
     "recovery_unread",
     "release_window",
+    "started_twice",
     "unreadable_refusal",
 ]
 
@@ -237,6 +247,35 @@ async def unreadable_refusal(
         await reopened(stage, "key-1")
 
 
+@scenario(properties=CLAIMS, parameters={**WIRED, "design": STEADFAST})
+async def started_twice(
+    world: World, topology: Topology = "objects", design: Design = "holder"
+) -> None:
+    """A start comes again when its run died half-way and the fence is shut: no way back (41)."""
+    stage = await set_stage(world, topology, design)
+    await reserve(stage, "key-1")
+    claimed = await dead_router(stage).claim("key-1", RUN)
+    assert claimed is not None
+    told = (("key", "key-1"), ("runId", RUN), ("stamp", claimed.updated_at))
+    world.ledger.note("log start-decided", told)
+    start = partial(stage.send_start, "key-1", RUN, stamp=claimed.updated_at)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start)
+        await trio.sleep(0.2)
+        kill(world)
+        await stage.surely_move("open", "draining")
+        again = await start()
+        assert is_fenced(again), f"the answer was {again.status} {again.code}"
+    row = row_of(world, "key-1")
+    assert row is not None
+    if is_on_time(world):
+        assert (row.state, row.start_token is None) == ("started", False)
+        await stage.surely_move("draining", "open")
+        final = await stage.until_done("key-1")
+        assert final.code == UNRESOLVABLE, f"the answer was {final.status} {final.code}"
+        assert world.ledger.count("began") == 1
+
+
 STORIES = (
     closed_behind_claim,
     closed_between_gates,
@@ -244,6 +283,7 @@ STORIES = (
     killed_while_shut,
     recovery_unread,
     release_window,
+    started_twice,
     unreadable_refusal,
 )
 """Cases of section 5.2, and of 5.4 where the premise is thin."""
