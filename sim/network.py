@@ -95,17 +95,24 @@ class Break:
     def fire(self) -> None:
         """Tell the caller."""
         message = self._message
+        message.network.asker = message.calls
         message.network.world.trace.add("broken", message.calls.name, 0, message.number)
         message.calls.broken(message.number, self._reason)
 
 
 class Network:
-    """All messages of a world."""
+    """All messages of a world.
 
-    __slots__ = ("_cut", "_delayed", "_routes", "world")
+    Attributes:
+        asker: whose call it is that the row of a message is about, for those who watch: names of
+            callers are shared by all requests of a worker.
+    """
+
+    __slots__ = ("_cut", "_delayed", "_routes", "asker", "world")
 
     def __init__(self, world: "World") -> None:
         self.world = world
+        self.asker: Calls | None = None
         self._routes: dict[tuple[str, str, str, str], Route] = {}
         self._delayed: dict[tuple[str, int], int] = {}
         self._cut: dict[tuple[str, str], int] = {}
@@ -120,6 +127,7 @@ class Network:
         if route is None:
             route = self._new_route(envelope)
         message = Message(self, route, envelope, data, calls)
+        self.asker = calls
         world.trace.add(
             "request", caller, 0, envelope.id, envelope.kind, envelope.name, method, data
         )
@@ -170,6 +178,7 @@ class Network:
         if machine.is_early(message):
             return
         envelope = message.envelope
+        self.asker = message.calls
         world.trace.add("deliver", envelope.caller, 0, envelope.id, envelope.kind, envelope.name)
         machine.receive(message.data, message)
 
@@ -205,6 +214,7 @@ class Network:
         trace = self.world.trace
         if data[-1:] != NO_ERROR:
             trace.hash_next_as(message.number, without_texts(data))
+        self.asker = message.calls
         trace.add("answer", message.route.caller, 0, message.number, data)
         if message.is_damaged:
             # The host cannot say which call it could not read: the connection ends.

@@ -4,10 +4,28 @@ from typing import Any, Final
 
 from ..properties import Property
 from .inv_endings import ENDINGS
+from .inv_fence import FENCE
 from .inv_identity import IDENTITY
+from .inv_permits import PERMITS
 from .inv_progress import PROGRESS
+from .inv_ready import READY
+from .inv_recovery import RECOVERY
+from .inv_saying import SAYING
+from .inv_stacks import STACKS
+from .inv_upload import UPLOAD
 
 __all__ = ["EVERYWHERE"]
 
-EVERYWHERE: Final[tuple[Property[Any], ...]] = (*IDENTITY, *PROGRESS, *ENDINGS)
+EVERYWHERE: Final[tuple[Property[Any], ...]] = (
+    *IDENTITY,
+    *PROGRESS,
+    *ENDINGS,
+    *FENCE,
+    *READY,
+    *RECOVERY,
+    *SAYING,
+    *UPLOAD,
+    *STACKS,
+    *PERMITS,
+)
 """All of them, in the order in which they were written."""

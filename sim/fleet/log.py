@@ -62,12 +62,20 @@ class Commit(NamedTuple):
 
 
 class Call:
-    """One call as it left its caller; what it asks is decoded when it is looked at."""
+    """One call as it left its caller; what it asks is decoded when it is looked at.
 
-    def __init__(self, caller: str, detail: tuple[Any, ...]) -> None:
+    Attributes:
+        caller: the participant; all requests of a worker are one.
+        stack: numbers the incarnation, the program or the request of a worker that called: no two
+            of them share it.
+        number: of the call, unique in the log.
+    """
+
+    def __init__(self, caller: str, stack: int, number: int, detail: tuple[Any, ...]) -> None:
         """Take it from the detail of a `request` row."""
         self.caller = caller
-        self.number: int = detail[0]
+        self.stack = stack
+        self.number = number
         self.address = Address(detail[1], detail[2])
         self.method: str = detail[3]
         self._data: bytes = detail[4]
@@ -181,7 +189,9 @@ class Log:
         self.level_of: Callable[[str], int] = lambda actor: 5  # noqa: ARG005
         self.ground: Ground | None = None
         self._watchers: dict[str, list[tuple[Watcher, Seen[Any]]]] = {}
-        self._calls: dict[tuple[str, int], Call] = {}
+        self._calls: dict[tuple[object, int], Call] = {}
+        self._stacks: dict[object, int] = {}
+        self._sent = 0
         self._watched: set[str] = set()
         hooks: dict[str, Callable[[Row], None]] = {
             "commit": self._commit,
@@ -316,24 +326,31 @@ class Log:
     def _request(self, row: Row) -> None:
         called = f"{row.detail[1]}.{row.detail[3]}"
         if called in self._watched:
-            call = Call(row.actor, row.detail)
-            self._calls[row.actor, call.number] = call
+            asker = self.world.network.asker
+            stack = self._stacks.setdefault(asker, len(self._stacks) + 1)
+            self._sent += 1
+            call = Call(row.actor, stack, self._sent, row.detail)
+            self._calls[asker, row.detail[0]] = call
             self._tell(f"call {called}", row, call)
 
+    def _of(self, row: Row) -> Call | None:
+        """Return the call that the row of a message is about, if it is watched."""
+        return self._calls.get((self.world.network.asker, row.detail[0]))
+
     def _deliver(self, row: Row) -> None:
-        call = self._calls.get((row.actor, row.detail[0]))
+        call = self._of(row)
         if call is not None:
             self._tell(f"deliver {call.address.kind}.{call.method}", row, call)
 
     def _answer(self, row: Row) -> None:
-        call = self._calls.get((row.actor, row.detail[0]))
+        call = self._of(row)
         if call is not None:
             answer = Answer(call, row.detail[1])
             word = "answer" if answer.is_readable else "uncertain"
             self._tell(f"{word} {call.address.kind}.{call.method}", row, answer)
 
     def _broken(self, row: Row) -> None:
-        call = self._calls.get((row.actor, row.detail[0]))
+        call = self._of(row)
         if call is not None:
             called = f"uncertain {call.address.kind}.{call.method}"
             self._tell(called, row, Answer(call, None))
