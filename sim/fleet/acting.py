@@ -23,7 +23,7 @@ from .fleet import BEARERS, Fleet
 from .ground import Artifact
 from .plane import APPLICATION, SimPlane
 
-__all__ = ["Deploy", "Run", "begun", "deploy", "ended", "recover"]
+__all__ = ["Deploy", "Run", "begun", "deploy", "detached", "ended", "recover"]
 
 HASH: Final = "0" * 64
 WORKERS: Final = ("resident",)
@@ -74,6 +74,13 @@ async def ended(fleet: Fleet, run: Run, status: str = "completed", *, who: str =
             run.run_id, run.thread, run.generation, status, owner_fence=run.fence
         )
     )
+
+
+async def detached(fleet: Fleet, run: Run, *, who: str = "bot") -> Outcome[Any]:
+    """Ask that the registration of *run* be given back; returns how that ended."""
+    origin = {"actor": who, "request": f"detach {run.run_id}"}
+    member = fleet.resident(who, run.resource)
+    return await attempt(member.detach(run.thread, *run.triple, origin))
 
 
 async def surely(call: Callable[[], Awaitable[Any]]) -> None:

@@ -193,6 +193,7 @@ class Log:
         self._stacks: dict[object, int] = {}
         self._sent = 0
         self._watched: set[str] = set()
+        self._doubled: set[tuple[object, int]] = set()
         hooks: dict[str, Callable[[Row], None]] = {
             "commit": self._commit,
             "effect": self._effect,
@@ -205,7 +206,7 @@ class Log:
         hooks |= dict.fromkeys(DOWN, self._plain("down"))
         hooks |= dict.fromkeys(ENDED, self._plain("ended"))
         also = [(kind, self._plain("fault")) for kind in FAULTS]
-        also.append(("raised", self._raised))
+        also += [("raised", self._raised), ("twice", self._twice)]
         for kind, hook in (*hooks.items(), *also):
             # Before any property: what a property asks of the log is then up to date.
             world.trace.watchers.setdefault(kind, []).insert(0, hook)
@@ -342,16 +343,27 @@ class Log:
         if call is not None:
             self._tell(f"deliver {call.address.kind}.{call.method}", row, call)
 
+    def _twice(self, row: Row) -> None:
+        self._doubled.add((self.world.network.asker, row.detail[0]))
+
     def _answer(self, row: Row) -> None:
         call = self._of(row)
         if call is not None:
+            self._forget(row)
             answer = Answer(call, row.detail[1])
             word = "answer" if answer.is_readable else "uncertain"
             self._tell(f"{word} {call.address.kind}.{call.method}", row, answer)
 
+    def _forget(self, row: Row) -> None:
+        """Nothing more comes of a call that was answered, unless it was doubled on the way."""
+        key = (self.world.network.asker, row.detail[0])
+        if key not in self._doubled:
+            del self._calls[key]
+
     def _broken(self, row: Row) -> None:
         call = self._of(row)
         if call is not None:
+            self._forget(row)
             called = f"uncertain {call.address.kind}.{call.method}"
             self._tell(called, row, Answer(call, None))
 
