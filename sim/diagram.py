@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from .calls import Call, Calls
 from .captions import call_text, commit_text, deadline_of, reply_text
 from .choices import Deviation, split_name
 from .lanes import Lanes
@@ -54,29 +55,15 @@ def diagram_of(
     return drawing.finished(is_cut=first is not None and first > 1)
 
 
-@attrs.define
-class _Call:
-    """One call under way."""
-
-    target: str
-    method: str
-    text: str
-    route: str
-    sent: Step | None = None
-    outcome: str = ""
-    is_over: bool = False
-    replied: list[Step] = attrs.field(factory=list[Step])
-
-
 class _Drawing:
     """A diagram that grows row by row."""
 
     def __init__(self, deviations: tuple[Deviation, ...], failures: Iterable[Failure]) -> None:
         self._steps: list[Step] = []
         self._lanes = Lanes()
-        self._calls: dict[tuple[str, int], _Call] = {}
-        self._queries: dict[tuple[str, int], _Call] = {}
-        self._due: list[tuple[int, int, str, int]] = []
+        self._calls = Calls()
+        self._queries: dict[tuple[str, int], Call] = {}
+        self._due: list[tuple[int, int, int, str, Call]] = []
         self._counts: dict[tuple[str, str], int] = {}
         self._moved = _by_site(deviations)
         # A deadline is told by the clock of the caller's host: known here while none is wrong.
@@ -165,26 +152,29 @@ class _Drawing:
         self._lanes.is_called(target, comes=True)
         text = call_text(method, data)
         option = self._moved_by("request", f"{kind}/{name}.{method} by {caller}")
-        call = self._calls[caller, number] = _Call(target, method, text, f"{kind}/{name}.{method}")
+        call = Call(target, method, text, f"{kind}/{name}.{method}")
+        self._calls.add(caller, number, call)
         if option is not None and option != "lost":
             text = f"{text} [{option}]"
         call.text = text
         deadline = deadline_of(data)
         if deadline is not None and self._clocks_are_right:
-            heappush(self._due, (deadline, row.time_us, caller, number))
+            heappush(self._due, (deadline, row.time_us, row.number, caller, call))
         call.sent = self._step(
             row, caller, text, target=target, arrow="sent", is_marked=option is not None
         )
         self._steps.append(call.sent)
 
-    def _expire(self, row: Row, deadline: int, sent_us: int, caller: str, number: int) -> None:
-        call = self._calls[caller, number]
+    def _expire(
+        self, row: Row, deadline: int, sent_us: int, _number: int, caller: str, call: Call
+    ) -> None:
         if not call.is_over and (caller not in self._lanes.comers or caller in self._lanes.alive):
             text = f"no reply within {seconds(deadline - sent_us)}"
             self._note(row._replace(time_us=deadline), caller, text, is_marked=True)
 
     def _deliver(self, row: Row) -> None:
-        call = self._calls.get((row.actor, row.detail[0]))
+        number, kind, name = row.detail
+        call = self._calls.delivered(row.actor, number, f"{kind}/{name}" if name else kind)
         if call is None:
             return
         self._arrive(row, call.sent, row.actor, call.target, call.text, is_reply=False)
@@ -192,7 +182,7 @@ class _Drawing:
 
     def _reply(self, row: Row) -> None:
         caller = row.actor
-        call = self._calls.get((caller, row.detail[0]))
+        call = self._calls.replied(caller, row.detail[0])
         if call is None:
             return
         option = self._moved_by("reply", f"{call.route} to {caller}")
@@ -207,11 +197,12 @@ class _Drawing:
             is_reply=True,
             is_marked=option is not None,
         )
+        call.has_replied = True
         call.replied.append(step)
         self._steps.append(step)
 
     def _answer(self, row: Row) -> None:
-        call = self._calls.get((row.actor, row.detail[0]))
+        call = self._calls.answered(row.actor, row.detail[0])
         if call is None:
             return
         call.is_over = True
@@ -248,7 +239,7 @@ class _Drawing:
 
     def _lost(self, row: Row) -> None:
         number, what = row.detail
-        call = self._calls.get((row.actor, number))
+        call = self._calls.lost(row.actor, number, is_request=what == "request")
         if call is None:
             return
         is_reply = what == "reply" or (call.sent is None and bool(call.replied))
@@ -264,7 +255,7 @@ class _Drawing:
         )
 
     def _broken(self, row: Row) -> None:
-        call = self._calls.get((row.actor, row.detail[0]))
+        call = self._calls.broken(row.actor, row.detail[0])
         method = "a call" if call is None else call.method
         if call is not None:
             call.is_over = True
@@ -336,7 +327,7 @@ class _Drawing:
         self._lanes.is_called(DATABASE, comes=False)
         option = self._moved_by("query", f"{label} by {row.actor}")
         text = visible(label) if option is None else f"{visible(label)} [{option}]"
-        call = self._queries[row.actor, number] = _Call(DATABASE, label, text, "")
+        call = self._queries[row.actor, number] = Call(DATABASE, label, text, "")
         is_marked = option is not None
         call.sent = self._step(
             row, row.actor, text, target=DATABASE, arrow="sent", is_marked=is_marked
