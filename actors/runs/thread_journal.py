@@ -122,11 +122,18 @@ class ThreadJournal:
         self.arm_next()
 
     def undo(self, attempt: Attempt) -> None:
-        """Take back what an attempt that came to nothing has written."""
+        """Take back what an attempt that came to nothing has written: all of it, or nothing.
+
+        A read that fails is met before the first write: what is not undone stays to be found.
+        """
+        active: str | None = self._kv.get(ACTIVE)
+        is_active = active == attempt.name
+        following = attempt.was_active if is_active else active
+        is_last = all(each.name == attempt.name for each in self.attempts())
         self._kv.delete(ATTEMPT + attempt.name)
-        if self._kv.get(ACTIVE) == attempt.name:
-            self._put(ACTIVE, attempt.was_active)
-        if attempt.has_bound and not self.attempts() and self._kv.get(ACTIVE) is None:
+        if is_active:
+            self._put(ACTIVE, following)
+        if attempt.has_bound and is_last and following is None:
             self._kv.delete(BINDING)
         self.arm_next()
 
