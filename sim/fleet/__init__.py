@@ -1,7 +1,7 @@
 """The system `fleet`: stories of deploys over a fleet, and what holds in them."""
 
 from .. import systems
-from . import deploying, invariants, stalling
+from . import deploying, invariants, meddling, permitting, stalling, undoing, unsettling
 
 __all__ = ["SYSTEM"]
 
@@ -13,8 +13,10 @@ SYSTEM = systems.System(
         deploying.two_runners,
         deploying.debt_and_recovery,
         deploying.retained_over_image,
+        *permitting.STORIES,
+        *meddling.STORIES,
     ),
     invariants.EVERYWHERE,
-    (*stalling.STALLING,),
+    (*stalling.STALLING, *unsettling.UNSETTLING, *undoing.UNDOING),
 )
 """What `durasim` finds by the name `fleet`."""

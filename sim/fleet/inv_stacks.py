@@ -159,8 +159,9 @@ class LivingStacksSettle(OfStacks):
     sees = (*OfStacks.sees, "deliver Registry.end_keyed", "down", "fault")
 
     def other(self, seen: Seen[Stacks]) -> None:
-        """Who was down, or met a fault, is left out of account."""
-        seen.own.arrived[""] = seen.entry.time_ms
+        """Who was down, or met a fault, is left out of account; only the idle are evicted."""
+        if seen.entry.data[0] != "evict":
+            seen.own.arrived[""] = seen.entry.time_ms
 
     def see(self, seen: Seen[Stacks]) -> None:
         """An end that arrives is none of the requests to members."""
@@ -199,7 +200,8 @@ class LateBeginsAreDebt(OfStacks):
         for change in data.of("deploy:admission:"):
             permit = change.key.rpartition(":")[2]
             stack = seen.own.by_permit.get(permit)
-            if change.after is None and stack is not None and not stack.is_granted:
+            is_gone = change.before is not None and change.after is None
+            if is_gone and stack is not None and not stack.is_granted:
                 recovered = f"deploy:recovered:{permit}" in seen.log.registry
                 assert recovered or stack.ends, f"the debt {permit} went without a recovery"
 

@@ -3,7 +3,7 @@
 Source: spec/deploy-fence.md G.2 (G37 to G43), L (scenarios added).
 """
 
-from typing import Any
+from typing import Any, Final
 
 import trio
 
@@ -23,6 +23,7 @@ from .permitting import (
     OTHER,
     RUN,
     Overheard,
+    busy,
     one_deploy,
     one_request,
     recovered,
@@ -32,10 +33,13 @@ from .plane import NativeContainer
 from .stacks import STRANGER
 
 __all__ = [
+    "STORIES",
     "abandoned_and_alive",
+    "begin_after_eviction",
     "end_by_a_stranger",
     "end_by_old_code",
     "end_is_not_done",
+    "end_lost",
     "gate_and_row_in_one",
     "permit_gives_no_right",
     "retired_id",
@@ -110,6 +114,7 @@ async def gate_and_row_in_one(world: World, after: float) -> None:
             await begun(fleet, Run(f"r-{number}", f"t-{number}"))
             await ended(fleet, Run(f"r-{number}", f"t-{number}"))
 
+    await one_request(fleet, work="write save")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(come)
         await trio.sleep(5)
@@ -176,6 +181,33 @@ async def two_debts(world: World) -> None:
 # ---- added by section L
 
 
+@scenario(faults=END_LOST[:2], properties=EVERYWHERE, settle_s=8_000)
+async def begin_after_eviction(world: World) -> None:
+    """A copy of a begin comes after its receipt was evicted: debt, and never work (L)."""
+    fleet = set_fleet(world, machines=1)
+    heard = Overheard(fleet)
+    await one_request(fleet, work="write save")
+    await busy(fleet, "busy", 135).ended()
+    begin = heard.begins[0]
+    await told(fleet.registry(f"{STRANGER}: the network").begin_keyed(*begin))
+    await one_deploy(fleet)
+    await closing(fleet)
+
+
+@scenario(faults=(LoseRequest(END, at_most=2), *END_LOST), properties=EVERYWHERE, settle_s=8_000)
+async def end_lost(world: World) -> None:
+    """An end request is lost: the permit is debt, and blocks until it is recovered (L)."""
+    fleet = set_fleet(world)
+    await one_request(fleet)
+    await one_deploy(fleet)
+    await closing(fleet)
+    for permit in sorted(fleet.log.permits):
+        await fleet.ask("operator", "POST", "/drain", {"minutes": 90}, scope="drain")
+        await recovered(fleet, permit)
+    await one_deploy(fleet)
+    await closing(fleet)
+
+
 @scenario(faults=END_LOST, properties=EVERYWHERE, settle_s=8_000)
 async def abandoned_and_alive(world: World) -> None:
     """A caller is given up and recovered, and lives: its late end finds no permit (L)."""
@@ -214,3 +246,20 @@ async def rollback_with_debt(world: World) -> None:
     await recovered(fleet, DEBT)
     await one_deploy(fleet)
     await closing(fleet)
+
+
+STORIES: Final = (
+    end_by_a_stranger,
+    end_by_old_code,
+    end_is_not_done,
+    gate_and_row_in_one,
+    retired_id,
+    permit_gives_no_right,
+    second_end,
+    two_debts,
+    begin_after_eviction,
+    end_lost,
+    abandoned_and_alive,
+    rollback_with_debt,
+)
+"""Every story told here, in order."""
