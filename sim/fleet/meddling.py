@@ -194,7 +194,11 @@ async def begin_after_eviction(world: World) -> None:
     await closing(fleet)
 
 
-@scenario(faults=(LoseRequest(END, at_most=2), *END_LOST), properties=EVERYWHERE, settle_s=8_000)
+@scenario(
+    faults=(LoseRequest(Registry.end_keyed, at_most=2), *END_LOST),
+    properties=EVERYWHERE,
+    settle_s=8_000,
+)
 async def end_lost(world: World) -> None:
     """An end request is lost: the permit is debt, and blocks until it is recovered (L)."""
     fleet = set_fleet(world)
