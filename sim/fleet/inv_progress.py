@@ -223,7 +223,8 @@ class TerminalDoesNotWait(OfDeploys):
     def refused(self, seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> None:
         """An attempt is refused for a reason that the log shows."""
         own = seen.own
-        is_undisturbed = own.any_seq < attempt.checked and not attempt.fence_stood
+        is_known = data["why"] != "FENCE_READ_FAILED" and not has_skew(seen.log)
+        is_undisturbed = own.any_seq < attempt.checked and not attempt.fence_stood and is_known
         if is_undisturbed and not own.is_down and has_own_drain(seen, attempt):
             idle = is_settled(seen.log) and not seen.log.permits
             assert not idle, f"nothing ran, and the attempt was refused: {data['why']}"
