@@ -178,7 +178,10 @@ class LivingStacksSettle(OfStacks):
         struck = own.arrived.get("", 0)
         for permit, row in seen.log.permits.items():
             stack = own.by_permit.get(permit)
-            if stack is None or not stack.is_granted or row["startedAt"] <= struck:
+            # What was settled and stands again is a copy of the begin, and nobody's any more.
+            if stack is None or not stack.is_granted or stack.is_settled:
+                continue
+            if row["startedAt"] <= struck:
                 continue
             late = ground.now_ms - row["startedAt"] > LATE_MS
             assert not late, f"{permit} stands, its stack has lived, and nothing was lost"
