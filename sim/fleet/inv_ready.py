@@ -98,6 +98,7 @@ class OfProofs(Check[Proofs]):
             proof.frozen = data["target"]
         elif event == "members read back":
             proof.read_back = proof.residents
+            proof.reads.clear()
         elif event == "no container changed":
             proof.skipped = True
             self.skipped(seen, proof)

@@ -47,6 +47,7 @@ class Runner:
     Attributes:
         force: whether it goes over verdicts.
         fence_id: of the verdict that it took last; None if there was none.
+        verdict_seq: when that was answered.
         status: of the answer to its last fence read.
         room_ms: the least that it saw remain in this attempt; None before a look.
         has_looked_ms: when it looked last.
@@ -59,6 +60,7 @@ class Runner:
     force: bool = False
     artifact: str = ""
     fence_id: str | None = None
+    verdict_seq: int = 0
     status: int = 0
     room_ms: int | None = None
     looked_seq: int = 0
@@ -161,6 +163,7 @@ class OfAttempts(Check[Attempts]):
                 runner = own.runners[answer.call.caller]
                 runner.status, body = answered(answer)
                 runner.fence_id = table(body.get("draining")).get("fenceId")
+                runner.verdict_seq = seen.entry.seq
 
     def ran(self, seen: Seen[Attempts], runner: Runner, data: Mapping[str, Any]) -> None:
         """A runner has told something."""
@@ -240,10 +243,12 @@ class NothingSlipsIn(OfAttempts):
         """The last admission was before the verification."""
         if runner.force:
             return
+        since = runner.verdict_seq
         for reading in seen.own.readings.values():
             if reading.fence_id is not None and reading.fence_id == runner.fence_id:
-                slipped = seen.own.admitted_seq > reading.verified_seq
-                assert not slipped, "a request was admitted between verification and upload"
+                since = reading.verified_seq
+        slipped = seen.own.admitted_seq > since
+        assert not slipped, "a request was admitted between verification and upload"
 
 
 class ReserveAtUpload(OfAttempts):
