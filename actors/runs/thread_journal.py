@@ -4,6 +4,7 @@ One alarm serves all runs of a thread, as that of a run object serves its one
 (spec/run-claims.md 3.5, 3.6).
 """
 
+from functools import partial
 from typing import Any, Final, cast
 
 import attrs
@@ -124,16 +125,15 @@ class ThreadJournal:
     def undo(self, attempt: Attempt) -> None:
         """Take back what an attempt that came to nothing has written: all of it, or nothing.
 
-        A read that fails is met before the first write: what is not undone stays to be found.
+        Of half an attempt, which a read that fails would leave, nobody would find the rest again.
         """
-        active: str | None = self._kv.get(ACTIVE)
-        is_active = active == attempt.name
-        following = attempt.was_active if is_active else active
-        is_last = all(each.name == attempt.name for each in self.attempts())
+        self._storage.transaction_sync(partial(self._undo, attempt))
+
+    def _undo(self, attempt: Attempt) -> None:
         self._kv.delete(ATTEMPT + attempt.name)
-        if is_active:
-            self._put(ACTIVE, following)
-        if attempt.has_bound and is_last and following is None:
+        if self._kv.get(ACTIVE) == attempt.name:
+            self._put(ACTIVE, attempt.was_active)
+        if attempt.has_bound and not self.attempts() and self._kv.get(ACTIVE) is None:
             self._kv.delete(BINDING)
         self.arm_next()
 
