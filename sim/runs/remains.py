@@ -1,13 +1,16 @@
 """What is left of runs: of those that were refused nothing, of deadlines none unmet."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import attrs
 
 from ...actors import Address
 from ..ledger import Entry
 from ..world import World
 from .losses import is_lossy
 from .notes import fields, short, told
-from .watching import Watched, Watching
+from .watching import Watched, Watching, is_table
 
 __all__ = [
     "LiveDeadlinesAreMet",
@@ -15,6 +18,12 @@ __all__ = [
     "ProofSlotIsEarned",
     "RefusedRunsLeaveNothing",
 ]
+
+
+RUNS = "SELECT run_id FROM flowsafe_runs ORDER BY run_id"
+SEALED = "sealed-claim"
+ACTIVE = "flowsafe:thread-active:v1"
+BINDING = "flowsafe:thread:v1"
 
 
 class ProofSlotIsEarned(Watching[set[str]]):
@@ -42,36 +51,89 @@ class ProofSlotIsEarned(Watching[set[str]]):
             seen.own.add(told(entry)[1])
 
 
-class RefusedRunsLeaveNothing(Watching[set[str]]):
-    """Of a run that never began nothing is left, once its object has recovered (8.5)."""
+@attrs.define
+class Begun:
+    """What has begun.
+
+    Attributes:
+        topology: of the deployment.
+        runs: by id.
+        actors: in which one has begun.
+    """
+
+    topology: str = ""
+    runs: set[str] = attrs.field(factory=set[str])
+    actors: set[str] = attrs.field(factory=set[str])
+
+
+class RefusedRunsLeaveNothing(Watching[Begun]):
+    """Of a run that never began nothing is left, once its object has recovered (8.5).
+
+    No journal, no record of its thread, no snapshot, no owner; an alarm is none either, since the
+    world is at rest. A claim that is refused for good stays so. In process nobody makes up for a
+    start that died; a key that is free there has left nothing.
+    """
 
     name = "a refused start leaves nothing"
     when = "at_rest"
 
-    def begin(self) -> set[str]:
+    def begin(self) -> Begun:
         """No run has begun."""
-        return set()
+        return Begun()
 
-    def noted(self, seen: Watched[set[str]], entry: Entry, world: World) -> None:
+    def noted(self, seen: Watched[Begun], entry: Entry, world: World) -> None:
         """Remember what has begun."""
         del world
-        if entry.kind == "began":
-            seen.own.add(told(entry)[1])
+        if entry.kind == "deployed":
+            seen.own.topology = told(entry)[0]
+        elif entry.kind == "began":
+            seen.own.runs.add(told(entry)[1])
+            seen.own.actors.add(entry.actor)
 
-    def holds(self, state: Watched[set[str]], world: World) -> bool:
-        """Look at what every run object and the registry keep."""
+    def holds(self, state: Watched[Begun], world: World) -> bool:
+        """Look at what every home of runs, the shared database and the registry keep."""
         super().holds(state, world)
-        begun = {f":{run_id}" for run_id in state.own}
+        own = state.own
         for address in sorted(world.disk.objects, key=str):
-            if address.kind in ("RunObject", "ThreadObject"):
-                left = [name for name in world.disk.decoded(address) if "recovery" in name]
-                assert not left, f"{short(address.name)} still has a journal"
-            if address.kind == "RunOwners":
-                kept = world.disk.decoded(address)
+            kept = world.disk.decoded(address)
+            if address.kind == "RunObject":
+                look_at_run(address, kept, own)
+            elif address.kind == "ThreadObject":
+                look_at_thread(address, kept, own)
+            elif address.kind == "RunOwners":
                 for name in (key for key in kept if key.startswith("run/")):
-                    is_ours = any(name.endswith(each) for each in begun)
-                    assert is_ours, f"{short(name)} still has an owner, and it never began"
+                    is_begun = name.rpartition(":")[2] in own.runs
+                    assert is_begun, f"{short(name)} still has an owner, and it never began"
+        if is_table(world, "flowsafe_runs"):
+            free = {row.run_id for row in state.rows.values() if row.state == "reserved"}
+            for (run_id,) in world.database.look(RUNS).rows:
+                excused = own.topology == "process" and run_id not in free
+                is_begun = excused or run_id in own.runs
+                assert is_begun, f"{short(str(run_id))} still has a snapshot, and it never began"
         return True
+
+
+def look_at_run(address: Address, kept: Mapping[str, Any], own: Begun) -> None:
+    """Look at what the object of a run keeps."""
+    left = [name for name in kept if "recovery" in name]
+    assert not left, f"{short(address.name)} still has a journal"
+    if address.name.rpartition(":")[2] not in own.runs:
+        others = sorted(name for name in kept if SEALED not in name)
+        assert not others, f"{short(address.name)} never began, and keeps {others[0]}"
+
+
+def look_at_thread(address: Address, kept: Mapping[str, Any], own: Begun) -> None:
+    """Look at what a thread keeps of its runs, of which some may have begun."""
+    left = [name for name in kept if "recovery" in name]
+    assert not left, f"{short(address.name)} still has a journal"
+    is_begun = str(address) in own.actors
+    for name, value in sorted(kept.items()):
+        run = str(value) if name == ACTIVE else name.rpartition("/")[2]
+        if name == BINDING:
+            assert is_begun, f"thread {short(address.name)} is bound, and no run of it has begun"
+        elif ":" in run and SEALED not in name:
+            of_begun = run.rpartition(":")[2] in own.runs
+            assert of_begun, f"{short(run)} never began, and its thread keeps {name.split('/')[0]}"
 
 
 class NotStartedWhileLive(Watching[None]):
@@ -83,14 +145,23 @@ class NotStartedWhileLive(Watching[None]):
         """Nothing."""
 
     def noted(self, seen: Watched[None], entry: Entry, world: World) -> None:
-        """Look into the memory of the run's object."""
+        """Look into the memory of wherever runs live."""
         del seen
         if entry.kind == "log start-decided":
             line = fields(entry)
-            found = world.incarnation(Address("RunObject", f"order:{line['runId']}"))
-            run: Any = None if found is None else found._object  # pyright: ignore[reportPrivateUsage]
-            is_live = run is not None and bool(run._in_flight)
+            is_live = any(name.endswith(f":{line['runId']}") for name in in_flight(world))
             assert not is_live, f"a start of {line['key']} was decided, and its run is live"
+
+
+def in_flight(world: World) -> Iterator[str]:
+    """Yield the name of each run whose start is under way, as the memory of its home has it."""
+    for machine in world.machines.values():
+        for address, incarnation in machine.host.incarnations.items():
+            home: Any = incarnation._object  # pyright: ignore[reportPrivateUsage]
+            if address.kind == "RunProcess":
+                home = home._front.topology
+            if address.kind in ("RunObject", "RunProcess", "ThreadObject"):
+                yield from home._in_flight
 
 
 class LiveDeadlinesAreMet(Watching[None]):
