@@ -206,9 +206,15 @@ class Soak:
                 yield f"{compared.told} failed {compared.failed} times, not {bars.failed}"
 
 
-def shares(total: int, count: int) -> list[int]:
-    """Deal *total* to *count* parts, as evenly as can be, the first ones get what is over."""
-    return [total // count + (number < total % count) for number in range(count)]
+def shares(total: int, weights: Sequence[int], least: int = 0) -> list[int]:
+    """Deal *total*: to each *least*, or as much as there is; what is left by weight."""
+    count = len(weights)
+    least = min(least, total // count)
+    left = total - least * count
+    dealt = [least + left * weight // sum(weights) for weight in weights]
+    # What whole numbers leave over goes to the first ones.
+    over = total - sum(dealt)
+    return [part + (number < over) for number, part in enumerate(dealt)]
 
 
 def soak(
@@ -227,7 +233,8 @@ def soak(
     Args:
         stories: each with the name by which it was asked for.
         comparisons: what is compared.
-        runs: of all stories together, dealt evenly; each story begins at *seed*.
+        runs: of all stories together; each begins at *seed* and gets at least its bar, and of
+            what is left the more the more faults its plan has.
         compared: runs of each value that is compared, over all comparisons; 0 compares nothing.
         seed: of the first run of each story.
         strategy: one of `STRATEGIES`.
@@ -241,9 +248,11 @@ def soak(
     """
     if runs < len(stories) or 0 < compared < len(comparisons):
         raise ValueError(f"{runs} runs are too few for {len(stories)} stories")
+    bars = Bars.of(runs, compared)
     told: list[Soaked] = []
     rows: list[Compared] = []
-    for (name, scenario), count in zip(stories, shares(runs, len(stories)), strict=True):
+    dealt = shares(runs, [1 + len(scenario.faults) for _, scenario in stories], bars.each)
+    for (name, scenario), count in zip(stories, dealt, strict=True):
         exploration = explored(
             scenario, runs=count, seed=seed, strategy=strategy, jobs=jobs, keep_going=True
         )
@@ -251,13 +260,12 @@ def soak(
         if exploration.interrupted:
             comparisons = ()
             break
-    for comparison, count in zip(
-        comparisons if compared else (), shares(compared, max(1, len(comparisons))), strict=False
-    ):
+    comparisons = comparisons if compared else ()
+    parts = shares(compared, [1] * len(comparisons)) if comparisons else []
+    for comparison, count in zip(comparisons, parts, strict=True):
         rows += compare(comparison, count, seed, strategy, jobs, explored)
         if rows[-1].exploration.interrupted:
             break
-    bars = Bars.of(runs, compared)
     return Soak(seed=seed, bars=bars, stories=tuple(told), compared=tuple(rows))
 
 

@@ -41,8 +41,8 @@ FREQUENT = (Abort, Crash, DuplicateQuery, FailQuery, LoseQuery, LoseQueryReply, 
 """What finds many places in a run: awaits and queries."""
 
 RARE: dict[type[Fault], float] = {
-    KillProgram: 60, ClockSkew: 24, AlarmLate: 20, AlarmTwice: 20, FailConstructor: 12,
-    SlowDisk: 10, FailRead: 5, AmbiguousCommit: 4, FailWrite: 4, Swap: 4,
+    KillProgram: 60, ClockSkew: 30, AlarmLate: 20, AlarmTwice: 20, FailConstructor: 16,
+    SlowDisk: 14, FailRead: 5, AmbiguousCommit: 8, FailWrite: 6, Swap: 4,
 }  # fmt: skip
 """What finds few, and how much more often than others it has to be chosen there."""
 

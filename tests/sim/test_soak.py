@@ -58,10 +58,12 @@ async def still(world: World) -> None:
 WAYS = Comparison(paid, "way", ("again",), ("once",), (one_is_in,))
 
 
-def test_runs_are_dealt_evenly() -> None:
-    """The first stories get what is over, and none is lost."""
-    assert shares(11, 4) == [3, 3, 3, 2]
-    assert sum(shares(20_000, 37)) == 20_000
+def test_runs_are_dealt_by_weight_and_each_gets_the_least() -> None:
+    """The first ones get what is over, and none is lost."""
+    assert shares(11, [1, 1, 1, 1]) == [3, 3, 3, 2]
+    assert shares(20, [1, 3], least=6) == [8, 12]
+    assert shares(7, [1, 5], least=6) == [4, 3]
+    assert sum(shares(20_000, list(range(1, 38)), least=200)) == 20_000
 
 
 def test_bars_are_those_of_a_whole_soak_and_lower_with_fewer_runs() -> None:
@@ -122,14 +124,14 @@ def test_each_bar_can_be_missed() -> None:
     found = soak([("never", never), ("still", still)], runs=400)
 
     assert found.missed == (
-        "never: no run of 200 reached 'two_are_in'",
+        "never: no run of 266 reached 'two_are_in'",
         "crash struck 0 times, not 2",
         f"of 400 runs {found.distinct} differ, not 90%",
     )
     bars = attrs.evolve(found.bars, each=300, struck=0, distinct=0.0)
     few = attrs.evolve(found, bars=bars).missed
-    assert few[0] == "never was told 200 times, not 300"
-    assert few[-1] == "still was told 200 times, not 300"
+    assert few[0] == "never was told 266 times, not 300"
+    assert few[-1] == "still was told 134 times, not 300"
 
 
 def test_a_story_without_a_run_is_refused() -> None:
