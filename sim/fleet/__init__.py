@@ -1,7 +1,17 @@
 """The system `fleet`: stories of deploys over a fleet, and what holds in them."""
 
 from .. import systems
-from . import deploying, invariants, meddling, permitting, stalling, undoing, unsettling
+from . import (
+    attempting,
+    deploying,
+    invariants,
+    meddling,
+    permitting,
+    slipping,
+    stalling,
+    undoing,
+    unsettling,
+)
 
 __all__ = ["SYSTEM"]
 
@@ -15,8 +25,9 @@ SYSTEM = systems.System(
         deploying.retained_over_image,
         *permitting.STORIES,
         *meddling.STORIES,
+        *attempting.STORIES,
     ),
     invariants.EVERYWHERE,
-    (*stalling.STALLING, *unsettling.UNSETTLING, *undoing.UNDOING),
+    (*stalling.STALLING, *unsettling.UNSETTLING, *undoing.UNDOING, *slipping.SLIPPING),
 )
 """What `durasim` finds by the name `fleet`."""

@@ -23,6 +23,7 @@ __all__ = [
     "BEHIND_US",
     "IMAGE",
     "RETAINED",
+    "STORIES",
     "SlowState",
     "g01_retained_workspace",
     "g02_retained_over_image",
@@ -67,10 +68,12 @@ async def retained(fleet: Fleet, work: str = "write") -> None:
 
 
 async def newcomers(fleet: Fleet, seconds: int = 60, pause_s: float = 2) -> None:
-    """Let a new run ask to attach, over and over."""
+    """Let new runs ask to attach, one after the other, each of which ends at once."""
     for number in range(int(seconds / pause_s)):
-        await begun(fleet, Run(f"new-{number}", f"new-{number}"), who="newcomer")
         await trio.sleep(pause_s)
+        run = Run(f"new-{number}", f"new-{number}")
+        await begun(fleet, run, who="newcomer")
+        await ended(fleet, run, who="newcomer")
 
 
 async def beside(fleet: Fleet, first: Callable[[], Awaitable[Any]], *rest: Any) -> None:
@@ -247,8 +250,8 @@ async def g16_clocks_apart(world: World) -> None:
 
 @scenario(
     faults=(
-        LoseRequest("Registry.withdraw_fence", at_most=3),
-        LoseReply("Registry.withdraw_fence", at_most=2), *ANYTHING,
+        LoseRequest("Registry.withdraw_fence", at_most=3, weight=20),
+        LoseReply("Registry.withdraw_fence", at_most=2, weight=5), *ANYTHING,
     ),
     properties=EVERYWHERE, settle_s=8_000,
 )  # fmt: skip
@@ -261,3 +264,12 @@ async def g126_lost_withdrawal(world: World) -> None:
     await ended(fleet, Run("busy", "t"))
     await started.report()
     await closing(fleet)
+
+
+STORIES: Final = (
+    g01_retained_workspace, g02_retained_over_image, g03_reattach_after_reading,
+    g04_attach_among_reads, g08_silent_member, g09_slow_reading, g10_late_withdrawal,
+    g11_refused_attempt, g12_last_minute_run, g13_dead_runner, g16_clocks_apart,
+    g126_lost_withdrawal,
+)  # fmt: skip
+"""All of them."""
