@@ -52,13 +52,18 @@ def soak(
         stories, comparisons = asked_for(names)
         if record is not None:
             check_record(Path(record))
+        compared = runs if compared is None else compared
         if runs < len(stories):
             raise Refused(f"{counted(runs, 'run')} for {of_stories(stories)}")
+        if 0 < compared < len(comparisons):
+            raise Refused(
+                f"{counted(compared, 'run')} for {counted(len(comparisons), 'comparison')}"
+            )
         found = run_soak(
             stories,
             comparisons,
             runs=runs,
-            compared=runs if compared is None else compared,
+            compared=compared,
             seed=seed,
             strategy=strategy,
             jobs=jobs,
@@ -74,7 +79,7 @@ def soak(
     show(output, found)
     if record is not None and not found.interrupted:
         command = f"durasim soak {shlex.join(names)} --runs {runs} --seed {seed}"
-        if compared is not None:
+        if compared != runs:
             command += f" --compared {compared}"
         if strategy != STRATEGY:
             command += f" --strategy {strategy}"

@@ -2,6 +2,7 @@
 
 import re
 
+import attrs
 import pytest
 
 from durasim.sim import Comparison, System, registered, resolve, soaking
@@ -130,6 +131,19 @@ def test_wrong_input_is_refused(folder: Folder, words: str, why: str) -> None:
     given = words.format(once=folder.name("once"), twice=folder.name("twice"))
 
     assert why in folder.refused("soak", *given.split())
+
+
+def test_fewer_runs_than_comparisons_are_refused(
+    shop: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each needs one; none at all is fine."""
+    (system,) = soaking.registered()
+    doubled = attrs.evolve(system, comparisons=(*system.comparisons, *system.comparisons))
+    monkeypatch.setattr(soaking, "registered", lambda: (doubled,))
+
+    assert shop.refused("soak", "shop", "--runs", "5", "--compared", "1") == (
+        "durasim: 1 run for 2 comparisons"
+    )
 
 
 def test_systems_that_are_registered_can_be_soaked() -> None:
