@@ -35,6 +35,7 @@ DOWN: Final = ("crash", "reset", "evict")
 FAULTS: Final = ("lost", "twice", "strike", "broken", "reset")
 """Events that no ordinary run has; an upload restarts everything, and is none."""
 ENDED: Final = ("done", "failed", "killed")
+ADMISSION: Final = "deploy:admission:"
 STORED: Final = ("Registry", "Resident", "RunLedger")
 """The classes whose commits are entries."""
 
@@ -47,18 +48,31 @@ class Change(NamedTuple):
     after: Any
 
 
-class Commit(NamedTuple):
-    """One transaction of one object, as it became durable."""
+class Commit:
+    """One transaction of one object, as it became durable.
 
-    kind: str
-    """Stored name of the class."""
-    name: str
-    """Of the object."""
-    changes: tuple[Change, ...]
+    Attributes:
+        kind: stored name of the class.
+        name: of the object.
+        changes: every key that was written, in order.
+    """
+
+    __slots__ = ("_found", "changes", "kind", "name")
+
+    def __init__(self, kind: str, name: str, changes: tuple[Change, ...]) -> None:
+        self.kind = kind
+        self.name = name
+        self.changes = changes
+        self._found: dict[str, tuple[Change, ...]] = {}
 
     def of(self, prefix: str) -> tuple[Change, ...]:
         """Return the changes of keys that begin with *prefix*."""
-        return tuple(change for change in self.changes if change.key.startswith(prefix))
+        found = self._found.get(prefix)
+        if found is None:
+            # Many checkers ask for the same few prefixes of each commit.
+            found = tuple([each for each in self.changes if each[0].startswith(prefix)])
+            self._found[prefix] = found
+        return found
 
 
 class Call:
@@ -176,6 +190,7 @@ class Log:
     Attributes:
         world: whose.
         stored: what is durable of each object of the fleet now, decoded: not to be changed.
+        permits: every stored permit by its id: not to be changed.
         outside: breaches by code that is older than the rule: no failures, but told.
         level_of: the level of the code that runs an actor; the builder of a fleet sets it.
         ground: the native truth, once there is a fleet.
@@ -185,6 +200,7 @@ class Log:
         """Begin to follow the trace of *world*."""
         self.world = world
         self.stored: dict[tuple[str, str], dict[str, Any]] = {}
+        self.permits: dict[str, Any] = {}
         self.outside: list[tuple[str, str]] = []
         self.level_of: Callable[[str], int] = lambda actor: 5  # noqa: ARG005
         self.ground: Ground | None = None
@@ -232,11 +248,6 @@ class Log:
         return self.stored.setdefault(("Resident", resource), {})
 
     @property
-    def residents(self) -> Mapping[str, Mapping[str, Any]]:
-        """What is durable of each member that has committed anything, by resource."""
-        return {name: rows for (kind, name), rows in self.stored.items() if kind == "Resident"}
-
-    @property
     def ledger(self) -> Mapping[str, Any]:
         """What is durable of the run ledger."""
         return self.stored.setdefault(("RunLedger", "runs"), {})
@@ -261,13 +272,22 @@ class Log:
         }
 
     @property
-    def permits(self) -> dict[str, Any]:
-        """Every stored permit by its id."""
-        return self.rows("deploy:admission:")
+    def residents(self) -> Mapping[str, Mapping[str, Any]]:
+        """What is durable of each member that has committed anything, by resource."""
+        return {name: rows for (kind, name), rows in self.stored.items() if kind == "Resident"}
 
     def load(self, kind: str, name: str, rows: Mapping[str, Any]) -> None:
         """Take what was stored before the story began."""
         self.stored[kind, name] = dict(rows)
+        for key, row in rows.items():
+            self._keep_permit(kind, key, row)
+
+    def _keep_permit(self, kind: str, key: str, row: Any) -> None:
+        if kind == "Registry" and key.startswith(ADMISSION):
+            if row is None:
+                self.permits.pop(key.removeprefix(ADMISSION), None)
+            else:
+                self.permits[key.removeprefix(ADMISSION)] = row
 
     # ---- from the trace
 
@@ -318,6 +338,7 @@ class Log:
             else:
                 after = rows[key] = decode(raw)
             changes.append(Change(key, before, after))
+            self._keep_permit(kind, key, after)
         self._tell(f"commit {kind}", row, Commit(kind, name, tuple(changes)))
 
     def _effect(self, row: Row) -> None:
