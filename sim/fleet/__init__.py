@@ -4,8 +4,10 @@ from .. import systems
 from . import (
     attempting,
     deploying,
+    guarding,
     invariants,
     meddling,
+    overriding,
     permitting,
     slipping,
     stalling,
@@ -26,8 +28,15 @@ SYSTEM = systems.System(
         *permitting.STORIES,
         *meddling.STORIES,
         *attempting.STORIES,
+        *guarding.STORIES,
     ),
     invariants.EVERYWHERE,
-    (*stalling.STALLING, *unsettling.UNSETTLING, *undoing.UNDOING, *slipping.SLIPPING),
+    (
+        *stalling.STALLING,
+        *unsettling.UNSETTLING,
+        *undoing.UNDOING,
+        *slipping.SLIPPING,
+        *overriding.OVERRIDING,
+    ),
 )
 """What `durasim` finds by the name `fleet`."""

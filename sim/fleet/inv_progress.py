@@ -173,6 +173,9 @@ def gave_up(seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> s
     # Whoever has failed has lifted its drain: what it was is known by nobody else having one.
     if waited < WAIT_MS - SLACK_MS and seen.log.fence is None:
         return f"the runner gave up after {waited // MINUTE_MS} min: {data['code']}"
+    if data["code"] == "RESERVE_TOO_SMALL" and waited > WAIT_MS + SLACK_MS:
+        # Its preparation alone took longer than the wait.
+        return None
     quiet_ms = seen.entry.time_ms - seen.own.run_ms
     is_fair = not seen.own.is_down and not has_debt(seen) and not attempt.fence_stood
     if quiet_ms >= PATIENCE_MS and is_fair and is_settled(seen.log):
