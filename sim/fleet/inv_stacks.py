@@ -181,7 +181,7 @@ class LivingStacksSettle(OfStacks):
             # What was settled and stands again is a copy of the begin, and nobody's any more.
             if stack is None or not stack.is_granted or stack.is_settled:
                 continue
-            if row["startedAt"] <= struck:
+            if stack.begun_ms <= struck:
                 continue
             late = ground.now_ms - row["startedAt"] > LATE_MS
             assert not late, f"{permit} stands, its stack has lived, and nothing was lost"

@@ -21,7 +21,9 @@ STRANGER: Final = "stranger"
 
 METHODS: Final = ("begin_keyed", "read_admission", "end_keyed", "read_receipt")
 CALLS: Final = tuple(f"call Registry.{method}" for method in METHODS)
-ANSWERS: Final = tuple(f"answer Registry.{method}" for method in METHODS)
+ANSWERS: Final = (
+    *(f"answer Registry.{method}" for method in METHODS), "uncertain Registry.begin_keyed"
+)  # fmt: skip
 SUBMIT: Final = "call NativeContainer.submit"
 KINDS: Final = {
     "attach": "attach", "exec": "exec", "op": "op", "set_deadline": "deadline", "detach": "detach",
@@ -41,10 +43,11 @@ class Stack:
         incarnation: of that participant; 0 where it has none.
         provenance: the hash that it sent first.
         kind: that it sent.
+        begun_ms: when its begin left, by a clock that is right.
         begins, reads, ends, receipts: how many calls of each kind it sent.
         is_granted: whether it has learned that the permit is its own.
         is_settled: whether it has learned that the permit was released.
-        is_answered: whether its begin was answered at all.
+        is_answered: whether its begin has ended: what comes later is heard by nobody.
     """
 
     permit: str
@@ -52,6 +55,7 @@ class Stack:
     incarnation: int
     provenance: str
     kind: str
+    begun_ms: int
     begins: int = 1
     reads: int = 0
     ends: int = 0
@@ -111,7 +115,7 @@ class OfStacks(Check[Stacks]):
             call: Call = seen.entry.data
             if not call.caller.startswith(STRANGER):
                 self._called(seen, call, method)
-        elif word == "answer" and method in METHODS:
+        elif word in ("answer", "uncertain") and method in METHODS:
             self._answered(seen.own, seen.entry.data, method)
         elif word == "deliver":
             for provenance in arrivals_of(seen.entry.data):
@@ -127,7 +131,9 @@ class OfStacks(Check[Stacks]):
             if stack is None:
                 _, provenance, kind, _ = call.arguments
                 number = living(seen.log, call.caller)
-                stack = stacks[permit] = Stack(permit, call.caller, number, provenance, kind)
+                stack = stacks[permit] = Stack(
+                    permit, call.caller, number, provenance, kind, seen.entry.time_ms
+                )
             else:
                 stack.begins += 1
             self.begun(seen, stack, call)
@@ -148,8 +154,9 @@ class OfStacks(Check[Stacks]):
             return
         said: Any = answer.value if answer.is_granted else {}
         if method == "begin_keyed":
+            heard = not stack.is_answered
+            stack.is_granted = stack.is_granted or (heard and said.get("granted") is True)
             stack.is_answered = True
-            stack.is_granted = stack.is_granted or said.get("granted") is True
         elif method == "read_admission":
             row: Any = said.get("row") or {}
             ours = (row.get("provenanceSha256"), row.get("kind")) == (stack.provenance, stack.kind)
