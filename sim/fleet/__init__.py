@@ -3,10 +3,14 @@
 from .. import systems
 from . import (
     attempting,
+    cycling,
     deploying,
+    forgetting,
     guarding,
     invariants,
+    keeping,
     meddling,
+    miscycling,
     overriding,
     permitting,
     slipping,
@@ -28,6 +32,8 @@ SYSTEM = systems.System(
         *permitting.STORIES,
         *meddling.STORIES,
         *attempting.STORIES,
+        *keeping.STORIES,
+        *cycling.STORIES,
         *guarding.STORIES,
     ),
     invariants.EVERYWHERE,
@@ -37,6 +43,8 @@ SYSTEM = systems.System(
         *undoing.UNDOING,
         *slipping.SLIPPING,
         *overriding.OVERRIDING,
+        *forgetting.FORGETTING,
+        *miscycling.MISCYCLING,
     ),
 )
 """What `durasim` finds by the name `fleet`."""

@@ -52,9 +52,20 @@ class Run:
         """The owner as members are told it."""
         return self.run_id, self.generation, self.fence
 
+    def document(self) -> dict[str, Any]:
+        """Return what is noted of it: who really lives is known to stories alone."""
+        return {
+            "runId": self.run_id,
+            "ownerGen": self.generation,
+            "ownerFence": self.fence,
+            "thread": self.thread,
+            "resource": self.resource,
+        }
+
 
 async def begun(fleet: Fleet, run: Run, *, who: str = "bot", work: str = "") -> Outcome[Any]:
     """Make *run* live, attach it, and let it do *work*; returns how the attach ended."""
+    fleet.ground.note("run begins", run.document())
     await surely(
         lambda: fleet.ledger(who).put_live(run.run_id, run.thread, run.generation, run.fence)
     )
@@ -69,6 +80,7 @@ async def begun(fleet: Fleet, run: Run, *, who: str = "bot", work: str = "") -> 
 
 async def ended(fleet: Fleet, run: Run, status: str = "completed", *, who: str = "bot") -> None:
     """Let *run* end; its registration stays."""
+    fleet.ground.note("run ends", run.document())
     await surely(
         lambda: fleet.ledger(who).put_terminal(
             run.run_id, run.thread, run.generation, status, owner_fence=run.fence

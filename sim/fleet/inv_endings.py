@@ -11,7 +11,8 @@ import attrs
 from ...actors import WebRequest, WebResponse
 from .checks import Check
 from .inv_progress import DRAIN_MS, MINUTE_MS, READY_MS, SLACK_MS, has_skew
-from .log import Answer, Log, Seen
+from .log import Answer, Call, Log, Seen
+from .sights import drain_change, registry_ms, table
 
 __all__ = ["ENDINGS"]
 
@@ -55,10 +56,14 @@ class ReplacementReports(Check[dict[str, int]]):
 
     name = "LIV-08"
     level = 5
-    sees = ("note container hydrated", "note container stop", "fault", "down", "commit Registry")
+    sees = (
+        "note container hydrated", "note container stop", "fault", "down", "commit Registry",
+        "call Resident.reconcile_for_deploy",
+    )  # fmt: skip
 
     def begin(self) -> dict[str, int]:
-        """Sequence number of what was seen last, by resource; "" for faults."""
+        """Sequence number of what was seen last, by member; "" for faults. By resource, when it was
+        asked last, by the Registry's clock."""
         return {}
 
     def see(self, seen: Seen[dict[str, int]]) -> None:
@@ -70,10 +75,24 @@ class ReplacementReports(Check[dict[str, int]]):
             drain = seen.log.drain
             if drain is not None and drain.get("liftAsked"):
                 assert drain.get("holds"), "the last report is in, and the drain was not lifted"
+            self._held(seen)
+        elif entry.kind == "call Resident.reconcile_for_deploy":
+            seen.own[entry.data.address.name] = registry_ms(seen.log)
         elif entry.kind == "note container hydrated":
             seen.own[entry.data["member"]] = entry.seq
         else:
             seen.own.pop(entry.data["member"], None)
+
+    def _held(self, seen: Seen[dict[str, int]]) -> None:
+        """A hold from outside is for nobody who has reported since it was asked."""
+        change = drain_change(seen)
+        before = table(None if change is None else change.before).get("holds", ())
+        after = table(None if change is None else change.after)
+        for hold in after.get("holds", ()):
+            reported = table(after.get("reportedAt")).get(hold["resource"])
+            if hold.get("token") is None and hold not in before and reported is not None:
+                asked = seen.own.get(hold["resource"], 0)
+                assert reported < asked, f"{hold['resource']} has reported, and is held again"
 
     def at_end(self, seen: Seen[dict[str, int]]) -> None:
         """Whoever is whole since the last fault owes no report."""
@@ -89,28 +108,31 @@ class ReplacementReports(Check[dict[str, int]]):
                 assert "image:pending" not in rows, f"{member} is whole and has not reported"
 
 
-class OtherTargetFails(Check[None]):
+class OtherTargetFails(Check[dict[tuple[str, int], Any]]):
     """A request for another target fails at once while a report is owed, and does not hang."""
 
     name = "LIV-09"
     level = 5
-    sees = ("answer Resident.reconcile_for_deploy", "note runner")
+    sees = ("call Resident.reconcile_for_deploy", "answer Resident.reconcile_for_deploy")
 
-    def begin(self) -> None:
-        """Nothing."""
+    def begin(self) -> dict[tuple[str, int], Any]:
+        """Token of the other debt that each request meets, by its caller and number."""
+        return {}
 
-    def see(self, seen: Seen[None]) -> None:
-        """The member says error, and the runner stops with it."""
-        if seen.entry.kind == "note runner":
-            return
-        answer: Answer = seen.entry.data
-        resource, build, target = answer.call.arguments
+    def see(self, seen: Seen[dict[tuple[str, int], Any]]) -> None:
+        """The member says error, if it owed the other report all the time."""
+        asks = isinstance(seen.entry.data, Call)
+        call: Call = seen.entry.data if asks else seen.entry.data.call
+        resource, build, target = call.arguments
         rows = seen.log.resident(resource)
-        progress: Any = rows.get("image:progress") or {}
-        if not answer.is_granted or "image:pending" not in rows:
-            return
-        if (progress.get("build"), progress.get("target")) != (build, target):
-            said = answer.value["result"]
+        marker, progress = table(rows.get("image:pending")), table(rows.get("image:progress"))
+        owes = (progress.get("build"), progress.get("target")) != (build, target) and marker
+        token = marker.get("token", "") if owes else None
+        if asks:
+            seen.own[call.caller, call.number] = token
+        elif token is not None and seen.own.pop((call.caller, call.number), None) == token:
+            answer: Answer = seen.entry.data
+            said = answer.value["result"] if answer.is_granted else "error"
             assert said == "error", f"{resource} owes another report, and answered {said!r}"
 
 

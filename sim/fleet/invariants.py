@@ -6,6 +6,8 @@ from ..properties import Property
 from .inv_endings import ENDINGS
 from .inv_fence import FENCE
 from .inv_identity import IDENTITY
+from .inv_images import IMAGES
+from .inv_members import MEMBERS
 from .inv_permits import PERMITS
 from .inv_progress import PROGRESS
 from .inv_ready import READY
@@ -17,6 +19,8 @@ from .inv_upload import UPLOAD
 __all__ = ["EVERYWHERE"]
 
 EVERYWHERE: Final[tuple[Property[Any], ...]] = (
+    *MEMBERS,
+    *IMAGES,
     *IDENTITY,
     *PROGRESS,
     *ENDINGS,
@@ -28,4 +32,4 @@ EVERYWHERE: Final[tuple[Property[Any], ...]] = (
     *STACKS,
     *PERMITS,
 )
-"""All of them, in the order in which they were written."""
+"""All of them: what is kept goes before what progresses, so that a cause is named."""
