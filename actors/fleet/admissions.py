@@ -73,18 +73,28 @@ class Admissions:
             permit.sha, now, seq, producer,
         )  # fmt: skip
         evicted = [number for number in numbered if is_evicted(number, seq)]
-        self._storage.kv.put(RECEIPT + permit.id, receipt.wire())
-        self._storage.kv.put(RECEIPT_SEQ, seq)
-        self._storage.kv.delete(ADMISSION + permit.id)
+
+        def write() -> None:
+            self._storage.kv.put(RECEIPT + permit.id, receipt.wire())
+            self._storage.kv.put(RECEIPT_SEQ, seq)
+            self._storage.kv.delete(ADMISSION + permit.id)
+            self._storage.kv.delete_many([RECEIPT + numbered[number] for number in evicted])
+
+        # A deletion looks at what it deletes, and that may fail: then nothing is written.
+        self._storage.transaction_sync(write)
         for number in evicted:
-            self._storage.kv.delete(RECEIPT + numbered.pop(number))
+            del numbered[number]
         numbered[seq] = permit.id
         return receipt
 
     def recover(self, audit: RecoveryAudit) -> None:
         """Write the audit and delete its permit, as one."""
-        self._storage.kv.put(RECOVERED + audit.id, audit.wire())
-        self._storage.kv.delete(ADMISSION + audit.id)
+
+        def write() -> None:
+            self._storage.kv.put(RECOVERED + audit.id, audit.wire())
+            self._storage.kv.delete(ADMISSION + audit.id)
+
+        self._storage.transaction_sync(write)
 
     def _receipts(self) -> dict[int, str]:
         """Return the ids of the stored receipts by number."""

@@ -40,8 +40,7 @@ class RunLedger(DurableObject):
             raise refused("OWNER_SUPERSEDED")
         if has_ended(kv.get(TERMINAL + run_id), owner_gen):
             raise refused("OWNER_SUPERSEDED", f"{run_id} has ended for good")
-        kv.put(LIVE + run_id, row)
-        kv.delete(TERMINAL + run_id)
+        self._replace(LIVE + run_id, row, TERMINAL + run_id)
         return row
 
     async def put_terminal(
@@ -76,10 +75,18 @@ class RunLedger(DurableObject):
             raise refused("OWNER_SUPERSEDED")
         if provisional and has_ended(kv.get(TERMINAL + run_id), owner_gen):
             raise refused("OWNER_SUPERSEDED", f"{run_id} has ended for good")
-        kv.put(TERMINAL + run_id, row)
-        if not provisional:
-            kv.delete(LIVE + run_id)
+        self._replace(TERMINAL + run_id, row, None if provisional else LIVE + run_id)
         return row
+
+    def _replace(self, key: str, row: dict[str, Any], other: str | None) -> None:
+        """Store *row*, and delete what stood under the *other* key, as one."""
+
+        def write() -> None:
+            self.storage.kv.put(key, row)
+            if other is not None:
+                self.storage.kv.delete(other)
+
+        self.storage.transaction_sync(write)
 
     async def owner(self, run_id: str) -> dict[str, Any]:
         """Return how *run_id* stands: `live` with its row, `terminal` with its record, `unknown`.

@@ -50,9 +50,7 @@ class RemovalGuard:
         """
         if not await self.may_remove(thread):
             return False
-        workspace = self._workspaces.workspace(thread)
-        self._workspaces.release(thread)
-        self._workspaces.evict(thread)
+        workspace = self._workspaces.remove(thread)
         await attempt(self._containers.remove(workspace))
         return True
 

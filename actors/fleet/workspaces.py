@@ -25,9 +25,10 @@ name is used again (`native.py`). No thread has it in its own name."""
 class Workspaces:
     """What a member keeps of its threads. All writes of one method are one commit."""
 
-    __slots__ = ("_kv",)
+    __slots__ = ("_kv", "_storage")
 
     def __init__(self, storage: Storage) -> None:
+        self._storage = storage
         self._kv = storage.kv
 
     def threads(self) -> list[str]:
@@ -89,14 +90,24 @@ class Workspaces:
 
     def release(self, thread: str) -> None:
         """Forget the owner of *thread*, whose release was verified; its workspace stays."""
-        self._kv.delete_many((REGISTRATION + thread, ACCEPTED + thread))
+        self._storage.transaction_sync(lambda: self._release(thread))
+
+    def remove(self, thread: str) -> str:
+        """Forget the owner of *thread* and store that its workspace is removed; returns its name.
+
+        The next one gets another name.
+        """
+        return self._storage.transaction_sync(lambda: self._remove(thread))
+
+    def _release(self, thread: str) -> None:
         binding = {k: v for k, v in self._binding(thread).items() if k != "lastOwner"}
+        self._kv.delete_many((REGISTRATION + thread, ACCEPTED + thread))
         if binding:
             self._kv.put(BINDING + thread, binding)
 
-    def evict(self, thread: str) -> None:
-        """Store that the workspace of *thread* is removed: the next one gets another name."""
-        removals = self._removals(thread) + 1
+    def _remove(self, thread: str) -> str:
+        workspace, removals = self.workspace(thread), self._removals(thread) + 1
+        self._release(thread)
         binding = {
             **self._binding(thread),
             "evicted": True,
@@ -104,6 +115,7 @@ class Workspaces:
             "worktree": f"{thread}{REMOVED}{removals}",
         }
         self._kv.put(BINDING + thread, binding)
+        return workspace
 
     def _removals(self, thread: str) -> int:
         return as_int(self._binding(thread).get("removals")) or 0

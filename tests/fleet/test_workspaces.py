@@ -27,12 +27,9 @@ class Keeper(DurableObject):
         found += [rows.registered(), rows.accepted("t1"), rows.last_owner("t1"), rows.threads()]
         rows.release("t2")
         found.append(rows.threads())
-        rows.evict("t1")
-        found += [rows.is_evicted("t1"), rows.workspace("t1")]
+        found += [rows.remove("t1"), rows.is_evicted("t1"), rows.workspace("t1")]
         rows.register("t1", ANN, "ann", 7)
-        rows.release("t1")
-        rows.evict("t1")
-        found.append(rows.workspace("t1"))
+        found += [rows.remove("t1"), rows.workspace("t1"), rows.registered()]
         return found
 
 
@@ -46,6 +43,6 @@ def test_a_thread_is_registered_released_and_evicted() -> None:
         assert found[6] == {"thread": "t1", "registeredAt": 5, "deadlineAt": 9, **ANN.wire()}
         assert found[7:11] == [[], None, None, ["t1"]]
         assert found[11] == ["t1"]
-        assert found[12:] == [True, "t1#1", "t1#2"]
+        assert found[12:] == ["t1", True, "t1#1", "t1#1", "t1#2", []]
 
     assert told(story).ok
