@@ -1,4 +1,34 @@
-"""What must hold of keyed starts, whatever is lost (spec/run-claims.md 2.6, 8.4 to 8.7)."""
+"""What must hold of keyed starts, whatever is lost (spec/run-claims.md 2.6, 8.4 to 8.7).
+
+Each promise of the system, and the properties that watch over it:
+
+- one execution for each reservation row (8.7): `one execution per reservation`;
+- one decision to start for each row, and one more for each time that it came back:
+  `one start decision per claim`;
+- a refused start ran nothing and wrote nothing (8.5, 3.2): `a refused start ran nothing`,
+  `what is shut out is untouched`, `a refused start leaves nothing`;
+- a claim goes back on the two codes alone, or sealed (2.7, 8.2): `given back for cause only`,
+  `no claim goes back after its run began`, `a sealed claim is never bound`,
+  `a run begins bound to its claim`, `what never began comes back`;
+- no key is unresolvable, but by the losses of its design (2.9, 8.2): `no key is stranded`;
+- a settled key never becomes startable (24, 50): `a settled key stays settled`,
+  `a key is settled after its run is persisted`, `a readable run keeps its key`;
+- the table of answers (2.6): `answers as the table says`, `a live run is pending`,
+  `what makes no sense is unreadable`, `no start is answered 500`, `reading makes no table`;
+- what the fence shuts out is told so, and waits (1.9, 1.10): `what is shut out is told so`,
+  `one operator wins a move`, `a shut fence claims no fire`, `fires_run_once`,
+  `a shut fence stores no decision`, `a live deadline is met`;
+- a release that did not land is found (8.6): `a claim that is left is in the log`;
+- the slot for proofs names only a run that passed the gate (8.12):
+  `the proof slot names a run that passed the gate`, `the proof is one run`;
+- a stamp names one claim, and nothing starts beside what is live (42, 43): `stamps grow`,
+  `no start is decided while the run is live`.
+
+What needs no world is shown by tests alone: the matrix of 1.9 by `test_gates.py`, at every site of
+1.10 by `test_gate_sites.py`; the predicate, equal on a class and on what the wire makes of it, by
+`test_refusal.py`; that a caller is answered the same bytes whatever became of the release (8.6), by
+`test_refused_answers.py`.
+"""
 
 from typing import Any
 
@@ -13,6 +43,7 @@ from .admission import (
     stamps_grow,
 )
 from .answers import AnswersFit, NoStartFailsUnheard, RefusedMeansUntouched
+from .logged import left_claims_are_logged
 from .remains import (
     LiveDeadlinesAreMet,
     NotStartedWhileLive,
@@ -87,6 +118,7 @@ ANSWERS: tuple[Property[Any], ...] = (
     refused_means_untouched,
     no_start_fails_unheard,
     no_key_is_stranded,
+    left_claims_are_logged,
 )
 """What callers may rely on."""
 

@@ -1,0 +1,118 @@
+"""Each promise of the system has properties that watch over it, and they reject what they must."""
+
+import re
+from typing import Any, NoReturn
+
+import pytest
+
+from durasim.actors import Address
+from durasim.actors.runs import is_execution_fence_refusal
+from durasim.sim import Job, Mutant, Recorded, Scenario, World, run_once
+from durasim.sim.runs import SYSTEM, losses, lost, properties
+from durasim.sim.runs.logged import left_claims_are_logged
+from durasim.sim.runs.remains import Begun, look_at_run, look_at_thread
+
+NAMES = {
+    each.name
+    for each in (*SYSTEM.properties, *(p for s in SYSTEM.scenarios for p in s.properties))
+    if each.when != "sometimes"
+}
+"""Everything that must hold somewhere in the system."""
+
+
+def test_every_property_stands_beside_a_promise() -> None:
+    """By its name, and no other name stands there."""
+    listed = set(re.findall(r"`([^`]+)`", (properties.__doc__ or "").replace("\n", " ")))
+
+    assert {name for name in listed if not name.endswith(".py")} == NAMES
+
+
+async def hushed_up(releasing: Any, key: str, run_id: str, error: Exception, log: Any) -> NoReturn:
+    """Give back, and keep quiet about it if that fails."""
+    del log
+    if is_execution_fence_refusal(error):
+        try:
+            await releasing.release(key, run_id)
+        except Exception:
+            raise error from None
+    raise error
+
+
+HUSHED = Mutant(
+    "hushed_up", "durasim.actors.runs.reservations:rollback_fenced_start", hushed_up,
+    lost.release_unapplied, (left_claims_are_logged,),
+)  # fmt: skip
+RELEASE = ("query 2 of UPDATE flowsafe_start_idempotency by RunRouter", "lost")
+
+
+def test_a_hushed_up_release_is_found() -> None:
+    """Without its line in the log nobody finds the claim that is left (8.6)."""
+    job = Job(
+        scenario=lost.release_unapplied,
+        seed=0,
+        source=Recorded([RELEASE]),
+        parameters={"topology": "objects", "design": "router"},
+    )
+    with HUSHED.applied():
+        wrong = run_once(job)
+
+    assert left_claims_are_logged.name in {each.property for each in wrong.failures}
+
+
+async def stranded(world: World, code: str = "IDEMPOTENT_START_UNRESOLVABLE") -> None:
+    """A key is unresolvable, and nothing was ever lost."""
+    note = world.ledger.note
+    note("deployed", ("objects", "router"))
+    note("asked", ("ann", "key-1"))
+    note("final", ("key-1", 409, code, None))
+
+
+def test_a_key_that_is_stranded_by_nothing_is_found() -> None:
+    """Without a loss of its own no key may be unresolvable."""
+    story = Scenario("stranded", stranded, properties=(properties.no_key_is_stranded,))
+
+    result = run_once(Job(scenario=story, seed=0, source=Recorded([])))
+
+    assert [each.property for each in result.failures] == ["no key is stranded"]
+
+
+@pytest.mark.parametrize("design", ["router", "holder", "sealer"])
+def test_a_loss_excuses_the_designs_of_its_row_alone(design: str) -> None:
+    """Each in the table, whether the run has begun or not; and nothing is no excuse."""
+    assert not losses.is_excused(design, set(), is_begun=True)
+    for loss in losses.LOSSES:
+        is_excused = losses.is_excused(design, {loss.what}, is_begun=loss.is_begun)
+        assert is_excused or design not in loss.designs
+
+
+def test_the_sealer_is_excused_for_runs_that_began_alone() -> None:
+    """Whatever was lost, what never began comes back."""
+    everything = {loss.what for loss in losses.LOSSES}
+
+    assert not losses.is_excused("sealer", everything, is_begun=False)
+    assert losses.is_excused("sealer", everything, is_begun=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        ("run", {"flowsafe:run-owner-recovery:v1": {}}),
+        ("run", {"flowsafe:run-deadline:v1": {}}),
+        ("thread", {"flowsafe:thread-run-recovery:v1/order:r": {}}),
+        ("thread", {"flowsafe:thread:v1": {}}),
+        ("thread", {"flowsafe:thread-active:v1": "order:r"}),
+        ("thread", {"flowsafe:thread-deadline:v1/order:r": {}}),
+    ],
+)
+def test_what_a_refused_start_may_not_leave_is_found(kind: str, kept: dict[str, Any]) -> None:
+    """Journal, deadline, the owner of a thread, its active run; a sealed claim may stay."""
+    sealed = {f"flowsafe:{kind}-sealed-claim:v1/order:r": 5}
+    look, address = (
+        (look_at_run, Address("RunObject", "order:r"))
+        if kind == "run"
+        else (look_at_thread, Address("ThreadObject", "thread-1"))
+    )
+    look(address, sealed, Begun())
+
+    with pytest.raises(AssertionError):
+        look(address, {**sealed, **kept}, Begun())
