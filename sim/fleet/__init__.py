@@ -29,6 +29,7 @@ SYSTEM = systems.System(
         deploying.two_runners,
         deploying.debt_and_recovery,
         deploying.retained_over_image,
+        crowd.crowd,
         *permitting.STORIES,
         *meddling.STORIES,
         *attempting.STORIES,
