@@ -3,9 +3,11 @@
 from .. import systems
 from . import (
     attempting,
+    crowd,
     cycling,
     deploying,
     forgetting,
+    forging,
     guarding,
     invariants,
     keeping,
@@ -13,6 +15,7 @@ from . import (
     miscycling,
     overriding,
     permitting,
+    recovering,
     slipping,
     stalling,
     undoing,
@@ -36,6 +39,7 @@ SYSTEM = systems.System(
         *keeping.STORIES,
         *cycling.STORIES,
         *guarding.STORIES,
+        *recovering.STORIES,
     ),
     invariants.EVERYWHERE,
     (
@@ -46,6 +50,7 @@ SYSTEM = systems.System(
         *overriding.OVERRIDING,
         *forgetting.FORGETTING,
         *miscycling.MISCYCLING,
+        *forging.FORGING,
     ),
 )
 """What `durasim` finds by the name `fleet`."""

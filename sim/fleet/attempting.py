@@ -134,7 +134,7 @@ async def g04_attach_among_reads(world: World) -> None:
 @scenario(
     faults=(
         LoseReply("Resident.deploy_info", at_most=3), CorruptReply("Resident.deploy_info"),
-        LoseRequest("Resident.deploy_info", at_most=3), *ANYTHING,
+        LoseRequest("Resident.deploy_info", at_most=3),
     ),
     properties=EVERYWHERE, settle_s=8_000,
 )  # fmt: skip
@@ -250,8 +250,8 @@ async def g16_clocks_apart(world: World) -> None:
 
 @scenario(
     faults=(
-        LoseRequest("Registry.withdraw_fence", at_most=3, weight=20),
-        LoseReply("Registry.withdraw_fence", at_most=2, weight=5), *ANYTHING,
+        LoseRequest("Registry.withdraw_fence", at_most=3),
+        LoseReply("Registry.withdraw_fence", at_most=2),
     ),
     properties=EVERYWHERE, settle_s=8_000,
 )  # fmt: skip
