@@ -1,4 +1,4 @@
-"""What a big fleet costs grows with what happens in it; `python -m tests.fleet.speed` takes times."""
+"""What a big fleet costs grows with what happens in it; `speed.py` beside it takes the time."""
 
 from durasim.sim import simulate
 from durasim.sim.fleet.crowd import CALLS_EACH, crowd
