@@ -1,11 +1,12 @@
 """Each mutant of the system `runs` is found by its story, and right code is silent there.
 
-By default a handful of each file of mutants is explored, from seed 0; `DURASIM_MUTANTS=all`
-explores every one of them, as far as it takes.
+By default a handful of each file of mutants is explored, from base seed 0; `DURASIM_MUTANTS=all`
+explores every one of them, from every base seed of the kill table, as far as it takes.
 """
 
 import os
 from collections.abc import Sequence
+from pkgutil import resolve_name
 
 import attrs
 import pytest
@@ -13,18 +14,44 @@ import pytest
 from durasim.sim import Mutant, Scenario, explore
 from durasim.sim.runs import SYSTEM
 
+from .kills import CALM_RUNS, RUNS, SEEDS, described, recorded
+
+NAMED = {
+    "predicate and give-back": (
+        "instanceof_only status_only code_in_message any_start_failure refusal_swallowed "
+        "storage_error_replaces_refusal rethrow_wrapped group_wrapped_refusal never_released "
+        "release_without_cas published_by_shape reason_dropped step_refusal_escapes"
+    ),
+    "reservation": (
+        "claim_without_cas own_candidate_on_reclaim row_state_before_persisted "
+        "pending_shell_replayed lost_claim_not_rechecked creator_shortcut_on_touched_row "
+        "reclaim_without_probe target_before_owner unreadable_is_absent corrupt_stamp_is_zero "
+        "grace_timer probe_new_thread settle_before_persist purge_readable_run read_creates_table "
+        "approvals_refiled"
+    ),
+    "fence": (
+        "unreadable_is_open missing_table_mid_chain cached_fence transition_without_cas "
+        "gate_after_journal gate_after_create_run gate_after_existing_run gate_inside_run_lock "
+        "proof_slot_bound_at_object second_proof_run deadline_charged tick_claims_first "
+        "decision_before_gate"
+    ),
+    "holder and sealer": (
+        "executes_without_bind stamp_is_clock holder_releases_by_key holder_trusts_status "
+        "seal_in_memory seal_without_liveness sealed_start_runs"
+    ),
+}
+"""What somebody might have written, one name for each."""
 QUICK = (
     "cached_fence",
     "claim_without_cas",
+    "decision_before_gate",
     "instanceof_only",
-    "row_state_before_persisted",
     "sealed_start_runs",
-    "storage_error_replaces_refusal",
+    "unreadable_is_open",
 )
 """Some of each file of mutants."""
 ALL = os.environ.get("DURASIM_MUTANTS") == "all"
-RUNS = 500
-CALM_RUNS = 30 if ALL else 5
+FEW_CALM_RUNS = 5
 
 
 def chosen(mutants: Sequence[Mutant]) -> list[Mutant]:
@@ -32,53 +59,94 @@ def chosen(mutants: Sequence[Mutant]) -> list[Mutant]:
     return [each for each in mutants if ALL or each.name in QUICK]
 
 
-each_chosen = pytest.mark.parametrize("mutant", chosen(SYSTEM.mutants), ids=lambda each: each.name)
-each_faulty = pytest.mark.parametrize(
-    "mutant",
-    [each for each in chosen(SYSTEM.mutants) if each.needs_fault],
-    ids=lambda each: each.name,
-)
-
-
-def test_the_quick_ones_are_there() -> None:
-    """A mutant that is renamed is not silently left out."""
-    assert {each.name for each in SYSTEM.mutants} >= set(QUICK)
-
-
-@pytest.mark.parametrize("mutant", SYSTEM.mutants, ids=lambda each: each.name)
-def test_mutant_replaces_what_is_there(mutant: Mutant) -> None:
-    """Its target exists, and is put back."""
-    with mutant.applied():
-        pass
-
+def story_of(mutant: Mutant) -> Scenario:
+    """Return the story that is to find a mutant."""
     assert isinstance(mutant.scenario, Scenario)
+    return mutant.scenario
+
+
+def named(mutant: Mutant) -> str:
+    """Return what a test calls a mutant."""
+    return mutant.name
+
+
+each_mutant = pytest.mark.parametrize("mutant", SYSTEM.mutants, ids=named)
+each_chosen = pytest.mark.parametrize("mutant", chosen(SYSTEM.mutants), ids=named)
+each_faulty = pytest.mark.parametrize(
+    "mutant", [each for each in chosen(SYSTEM.mutants) if each.needs_fault], ids=named
+)
+each_seed = pytest.mark.parametrize("seed", SEEDS if ALL else SEEDS[:1])
+
+
+def test_the_mutants_are_there() -> None:
+    """None that has a name is left out, and those explored by default are some of them."""
+    names = {each.name for each in SYSTEM.mutants}
+
+    assert names >= set(" ".join(NAMED.values()).split())
+    assert names >= set(QUICK)
+
+
+@each_mutant
+def test_mutant_replaces_what_is_there(mutant: Mutant) -> None:
+    """Its target exists, is replaced, and is put back."""
+    right = resolve_name(mutant.target)
+    with mutant.applied():
+        assert resolve_name(mutant.target) is mutant.replacement
+
+    assert resolve_name(mutant.target) is right
+
+
+@each_mutant
+def test_mutant_says_where_it_runs(mutant: Mutant) -> None:
+    """Design, topology and whatever else its story takes are given: none is drawn."""
+    assert set(mutant.parameters) == set(story_of(mutant).parameters)
+
+
+@each_mutant
+def test_mutant_is_seen_by_properties(mutant: Mutant) -> None:
+    """What must report it are properties of its story, never an assertion of the story itself."""
+    properties = {each.name for each in story_of(mutant).properties}
+
     assert mutant.expected
+    assert properties.issuperset(mutant.expected)
 
 
+def test_the_kill_table_is_of_these_mutants() -> None:
+    """Each has its row, with its story, a property it expects, and a run from each base seed."""
+    kills = recorded()
+
+    assert list(kills) == [each.name for each in SYSTEM.mutants]
+    for mutant in SYSTEM.mutants:
+        kill = kills[mutant.name]
+        assert kill.story == described(mutant)
+        assert kill.reported in mutant.expected
+        assert kill.calm == ("silent" if mutant.needs_fault else "-")
+        assert len(kill.runs) == len(SEEDS)
+        assert all(1 <= int(run) <= RUNS for run in kill.runs)
+
+
+@each_seed
 @each_chosen
-def test_mutant_is_found(mutant: Mutant) -> None:
+def test_mutant_is_found(mutant: Mutant, seed: int) -> None:
     """The default strategy reports an expected property, and right code nothing on those runs."""
-    scenario = mutant.scenario
-    assert isinstance(scenario, Scenario)
+    scenario, given = story_of(mutant), mutant.parameters
 
-    exploration = explore(
-        scenario, runs=RUNS, mutant=mutant, parameters=mutant.parameters, shrink=False
-    )
+    found = explore(scenario, runs=RUNS, seed=seed, mutant=mutant, parameters=given, shrink=False)
 
-    assert [found.property in mutant.expected for found in exploration.found] == [True]
-    right = explore(scenario, runs=exploration.runs, parameters=mutant.parameters, shrink=False)
+    (failed,) = found.found
+    assert {each.property for each in failed.failures} & set(mutant.expected)
+    right = explore(scenario, runs=found.runs, seed=seed, parameters=given, shrink=False)
     assert right.found == ()
 
 
 @each_faulty
 def test_mutant_is_silent_without_its_fault(mutant: Mutant) -> None:
     """Without faults a mutant that needs one is not found."""
-    scenario = mutant.scenario
-    assert isinstance(scenario, Scenario)
-    calm = attrs.evolve(scenario, faults=())
+    calm = attrs.evolve(story_of(mutant), faults=())
 
     exploration = explore(
-        calm, runs=CALM_RUNS, mutant=mutant, parameters=mutant.parameters, shrink=False
-    )
+        calm, runs=CALM_RUNS if ALL else FEW_CALM_RUNS, mutant=mutant,
+        parameters=mutant.parameters, shrink=False,
+    )  # fmt: skip
 
     assert exploration.found == ()
