@@ -141,7 +141,7 @@ async def permit_gives_no_right(world: World) -> None:
     fleet = set_fleet(world)
     fleet.store("Registry", "registry", {f"deploy:admission:{DEBT}": debt_row(fleet)})
     router = world.client(f"{STRANGER} without a bearer").worker(fleet.code.router)
-    for path in ("/drain", "/undrain", "/deploy-admissions"):
+    for path in ("/deploy-admissions", "/drain", "/undrain"):
         method = "GET" if path == "/deploy-admissions" else "POST"
         headers = {"x-permit": DEBT}
         await told(router.fetch(WebRequest(method, path, headers=headers, body={"permit": DEBT})))

@@ -139,7 +139,7 @@ UNDOING: Final = (
     ),
     Mutant(
         "gate_outside_txn", BEGIN_KEYED, gate_outside_txn, gate_and_row_in_one,
-        ("INV-09", "INV-10"), needs_fault=False,
+        ("INV-09", "INV-10"), parameters={"after": 1}, needs_fault=False,
     ),
     Mutant(
         "reuse_retired_id", BEGIN_KEYED, reuse_retired_id, retired_id, ("INV-39",),
