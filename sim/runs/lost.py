@@ -11,6 +11,7 @@ from ..scenario import scenario
 from ..world import World
 from .bystanders import purge, row_of, run_row
 from .deployment import Answer, Design, Stage, Topology, set_stage
+from .logged import left_claims_are_logged
 from .properties import EVERYWHERE, refused_runs_leave_nothing
 from .reached import (
     a_claim_is_left,
@@ -203,7 +204,7 @@ async def refused(stage: Stage) -> Answer:
 
 @scenario(
     faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1, causes=("locked",))),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_release_is_lost),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, left_claims_are_logged, a_release_is_lost),
     parameters=EACH,
 )
 async def release_unapplied(
@@ -225,7 +226,12 @@ async def release_unapplied(
 
 @scenario(
     faults=(LoseQueryReply(UPDATE, at_most=1),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_failed_release_has_landed),
+    properties=(
+        *EVERYWHERE,
+        refused_runs_leave_nothing,
+        left_claims_are_logged,
+        a_failed_release_has_landed,
+    ),
     parameters=EACH,
 )
 async def release_unheard(
@@ -244,7 +250,7 @@ async def release_unheard(
 
 @scenario(
     faults=tuple(Crash(who, at_most=1) for who in ("RunRouter", "AgentFront", "RunProcess")),
-    properties=(*EVERYWHERE, a_claim_is_left),
+    properties=(*EVERYWHERE, left_claims_are_logged, a_claim_is_left),
     parameters=EACH,
 )
 async def router_dies(

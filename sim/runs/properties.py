@@ -43,7 +43,6 @@ from .admission import (
     stamps_grow,
 )
 from .answers import AnswersFit, NoStartFailsUnheard, RefusedMeansUntouched
-from .logged import left_claims_are_logged
 from .remains import (
     LiveDeadlinesAreMet,
     NotStartedWhileLive,
@@ -118,7 +117,6 @@ ANSWERS: tuple[Property[Any], ...] = (
     refused_means_untouched,
     no_start_fails_unheard,
     no_key_is_stranded,
-    left_claims_are_logged,
 )
 """What callers may rely on."""
 
