@@ -30,6 +30,9 @@ DISTINCT_MIN = 0.9
 """What a whole soak has to reach: runs of each story, strikes of each kind of fault, runs in which
 a design fails that must fail, and the share of runs that are like no other of their story."""
 
+PATIENCE = 50
+"""Runs of a story in which each `sometimes` of it has to be reached; fewer say nothing."""
+
 Explore = Callable[..., Exploration]
 
 
@@ -42,12 +45,14 @@ class Bars:
         struck: strikes of each kind of fault.
         failed: runs that fail, of a design that must.
         distinct: of all runs, the share of those that differ.
+        patience: runs of a story in which each of its `sometimes` is reached.
     """
 
     each: int
     struck: int
     failed: int
     distinct: float = DISTINCT_MIN
+    patience: int = PATIENCE
 
     @classmethod
     def of(cls, runs: int, compared: int) -> "Bars":
@@ -194,7 +199,7 @@ class Soak:
             if runs < bars.each:
                 yield f"{each.name} was told {runs} times, not {bars.each}"
             for name, reached in each.exploration.sometimes.items():
-                if not reached:
+                if not reached and runs >= bars.patience:
                     yield f"{each.name}: no run of {runs} reached {name!r}"
         for title, count in self.kinds.items():
             if count < bars.struck:

@@ -167,11 +167,11 @@ def compared_rows(compared: Sequence[Compared]) -> Rows:
 def verdicts(found: Soak) -> list[str]:
     """Return what is said below the tables, a line each."""
     lines = [f"✗ {each}" for each in found.missed]
-    reached = [name for each in found.stories for name in each.exploration.sometimes]
+    reached = [each for story in found.stories for each in story.exploration.sometimes.values()]
     if found.violations:
         lines.append(f"✗ {counted(len(found.violations), 'failure')} of a kind that may not be")
     if found.ok:
-        states = f"every `sometimes` was reached ({len(reached)}), " if reached else ""
+        states = f"{sum(reached)} of {len(reached)} `sometimes` were reached, " if reached else ""
         share = found.distinct / found.runs
         lines.append(
             f"✓ {counted(found.runs, 'run')} of {of_stories(found.stories)} held: "
