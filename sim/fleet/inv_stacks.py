@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from .log import Call, Log, Seen
-from .stacks import ARRIVALS, SUBMIT, OfStacks, Stack, Stacks, living
+from .log import Call, Seen
+from .stacks import ARRIVALS, SUBMIT, OfStacks, Stack, Stacks
 
 __all__ = ["STACKS"]
 
@@ -117,23 +117,23 @@ class NobodyAdopts(OfStacks):
 
     def ended(self, seen: Seen[Stacks], stack: Stack | None, call: Call) -> None:
         """The end is sent by the incarnation that has begun."""
+        del seen
         if stack is not None:
-            require_same(seen.log, stack, call)
+            require_same(stack, call)
 
     def other(self, seen: Seen[Stacks]) -> None:
         """So is the work."""
         stack = seen.own.by_permit.get(seen.entry.data.arguments[1])
         if stack is not None:
-            require_same(seen.log, stack, seen.entry.data)
+            require_same(stack, seen.entry.data)
 
 
-def require_same(log: Log, stack: Stack, call: Call) -> None:
+def require_same(stack: Stack, call: Call) -> None:
     """Require that *call* comes from the very incarnation of *stack*."""
-    number = living(log, call.caller)
-    same = (call.caller, number) == (stack.caller, stack.incarnation)
+    same = (call.caller, call.stack) == (stack.caller, stack.incarnation)
     assert same, (
         f"{stack.permit} was begun by incarnation {stack.incarnation} of {stack.caller}, "
-        f"and {number} of {call.caller} goes on with it"
+        f"and {call.stack} of {call.caller} goes on with it"
     )
 
 

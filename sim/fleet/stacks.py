@@ -9,12 +9,11 @@ from unicodedata import normalize
 
 import attrs
 
-from ...actors import Address
 from ...wire import content_hash
 from .checks import Check
-from .log import Answer, Call, Log, Seen
+from .log import Answer, Call, Seen
 
-__all__ = ["STRANGER", "OfStacks", "Stack", "Stacks", "arrivals_of", "living"]
+__all__ = ["STRANGER", "OfStacks", "Stack", "Stacks", "arrivals_of"]
 
 STRANGER: Final = "stranger"
 """Clients whose name begins so are no callers of ours: they guess, copy and repeat."""
@@ -40,7 +39,7 @@ class Stack:
     Attributes:
         permit: id.
         caller: the participant in which it runs.
-        incarnation: of that participant; 0 where it has none.
+        incarnation: of that participant, or the request of a worker.
         provenance: the hash that it sent first.
         kind: that it sent.
         begun_ms: when its begin left, by a clock that is right.
@@ -72,13 +71,6 @@ class Stacks:
     by_permit: dict[str, Stack] = attrs.field(factory=dict[str, Stack])
     arrived: dict[str, int] = attrs.field(factory=dict[str, int])
     begun: dict[str, int] = attrs.field(factory=dict[str, int])
-
-
-def living(log: Log, caller: str) -> int:
-    """Return the number of the incarnation that runs as *caller* now; 0 if it is no object."""
-    kind, _, name = caller.partition("/")
-    found = log.world.incarnation(Address(kind, name)) if name else None
-    return 0 if found is None else found.number
 
 
 def arrivals_of(call: Call) -> Iterator[str]:
@@ -130,9 +122,8 @@ class OfStacks(Check[Stacks]):
         if method == "begin_keyed":
             if stack is None:
                 _, provenance, kind, _ = call.arguments
-                number = living(seen.log, call.caller)
                 stack = stacks[permit] = Stack(
-                    permit, call.caller, number, provenance, kind, seen.entry.time_ms
+                    permit, call.caller, call.stack, provenance, kind, seen.entry.time_ms
                 )
             else:
                 stack.begins += 1
