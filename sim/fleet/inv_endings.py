@@ -10,7 +10,7 @@ import attrs
 
 from ...actors import WebRequest, WebResponse
 from .checks import Check
-from .inv_progress import DRAIN_MS, MINUTE_MS, READY_MS, SLACK_MS, has_skew
+from .inv_progress import DRAIN_MS, MINUTE_MS, READY_MS, SLACK_MS, has_skew, is_unfair
 from .log import Answer, Call, Log, Seen
 from .sights import drain_change, registry_ms, table
 
@@ -70,7 +70,8 @@ class ReplacementReports(Check[dict[str, int]]):
         """Remember which boots are whole; an asked lift without holds is a drain that is gone."""
         entry = seen.entry
         if entry.kind in ("fault", "down"):
-            seen.own[""] = entry.seq
+            if is_unfair(entry):
+                seen.own[""] = entry.seq
         elif entry.kind == "commit Registry":
             drain = seen.log.drain
             if drain is not None and drain.get("liftAsked"):
@@ -233,7 +234,8 @@ class RefusalReopens(Check[Refusals]):
         """Not ready leaves no fence, and no fence refuses nobody."""
         own, entry = seen.own, seen.entry
         if entry.kind in ("fault", "down"):
-            own.fault_seq = entry.seq
+            if is_unfair(entry):
+                own.fault_seq = entry.seq
         elif entry.kind == "commit Registry":
             if seen.log.fence is not None:
                 own.fence_seq = entry.seq

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import attrs
 
 from .checks import Check
-from .log import Commit, Log, Seen
+from .log import Commit, Entry, Log, Seen
 
 __all__ = ["PROGRESS"]
 
@@ -120,6 +120,8 @@ class OfDeploys(Check[Deploys]):
 
     def _disturbance(self, seen: Seen[Deploys]) -> None:
         own, entry = seen.own, seen.entry
+        if entry.kind == "down" and not is_unfair(entry):
+            return
         if entry.kind == "note state worker":
             own.is_down = not entry.data["answers"]
             for attempt in own.attempts.values():
@@ -155,6 +157,11 @@ class OfDeploys(Check[Deploys]):
 
     def reported(self, seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> None:
         """The runner has ended."""
+
+
+def is_unfair(entry: Entry) -> bool:
+    """Whether a death is more than an upload, or the eviction of an object that was idle."""
+    return entry.data[0] not in ("evict", "swap")
 
 
 def has_own_drain(seen: Seen[Deploys], attempt: Attempt) -> bool:
