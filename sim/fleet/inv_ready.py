@@ -34,6 +34,7 @@ class Proof:
         residents: the last answer of a read of the residents.
         read_back: the one by which the members were called read back.
         skipped: whether no container has changed, as it says.
+        answered: its calls that were answered.
     """
 
     registry_mode: bool = True
@@ -50,6 +51,7 @@ class Proof:
     residents: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     read_back: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     skipped: bool = False
+    answered: set[int] = attrs.field(factory=set[int])
 
 
 Proofs = dict[str, Proof]
@@ -62,7 +64,7 @@ class OfProofs(Check[Proofs]):
     sees = (
         "note deploy", "note runner", "answer NativePlane.upload",
         "answer NativePlane.read_application", "call FleetRouter.fetch",
-        "answer FleetRouter.fetch",
+        "answer FleetRouter.fetch", "uncertain FleetRouter.fetch",
     )  # fmt: skip
 
     def begin(self) -> Proofs:
@@ -84,7 +86,11 @@ class OfProofs(Check[Proofs]):
                 own[data.caller].posted.append(request.body.get("target"))
                 self.posted(seen, own[data.caller])
         elif isinstance(data, Answer) and data.call.caller in own:
-            take_in(own[data.call.caller], data)
+            proof = own[data.call.caller]
+            # What arrives twice is answered twice; its caller has taken the first one.
+            if data.call.number not in proof.answered:
+                proof.answered.add(data.call.number)
+                take_in(proof, data)
 
     def _told(self, seen: Seen[Proofs], proof: Proof, data: Mapping[str, Any]) -> None:
         event = data["event"]

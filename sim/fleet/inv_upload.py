@@ -78,12 +78,14 @@ class Attempts:
     Attributes:
         admitted_seq: when an ordinary permit was written last.
         rooms: what remained of the drain when a verification arrived, by its call.
+        answered: calls of runners that were answered.
     """
 
     runners: dict[str, Runner] = attrs.field(factory=dict[str, Runner])
     readings: dict[int, Reading] = attrs.field(factory=dict[int, Reading])
     admitted_seq: int = 0
     rooms: dict[tuple[str, int], int] = attrs.field(factory=dict[tuple[str, int], int])
+    answered: set[int] = attrs.field(factory=set[int])
 
 
 class OfAttempts(Check[Attempts]):
@@ -91,7 +93,8 @@ class OfAttempts(Check[Attempts]):
 
     sees = (
         "note deploy", "note runner", "note upload", "commit Registry", "call FleetRouter.fetch",
-        "answer FleetRouter.fetch", "answer Resident.deploy_info", "uncertain Resident.deploy_info",
+        "answer FleetRouter.fetch", "uncertain FleetRouter.fetch", "answer Resident.deploy_info",
+        "uncertain Resident.deploy_info",
         "deliver Registry.verify_fence", "answer Registry.verify_fence", "call NativePlane.upload",
     )  # fmt: skip
 
@@ -157,7 +160,9 @@ class OfAttempts(Check[Attempts]):
             if room >= RESERVE_MS and is_good(seen.log, reading, answer.call.arguments[0]):
                 reading.fence_id = answer.call.arguments[0]
                 reading.verified_seq = seen.entry.seq
-        elif answer.call.caller in own.runners:
+        elif answer.call.caller in own.runners and answer.call.number not in own.answered:
+            # What arrives twice is answered twice; its caller has taken the first one.
+            own.answered.add(answer.call.number)
             request = asked(answer.call)
             if request is not None and request.path == "/deploy-fence":
                 runner = own.runners[answer.call.caller]

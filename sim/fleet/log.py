@@ -208,6 +208,7 @@ class Log:
         self._calls: dict[tuple[object, int], Call] = {}
         self._stacks: dict[object, int] = {}
         self._sent = 0
+        self._swapped_us = -1
         self._watched: set[str] = set()
         self._doubled: set[tuple[object, int]] = set()
         hooks: dict[str, Callable[[Row], None]] = {
@@ -219,7 +220,8 @@ class Log:
             "broken": self._broken,
             "calm": self._plain("calm"),
         }
-        hooks |= dict.fromkeys(DOWN, self._plain("down"))
+        hooks |= dict.fromkeys(DOWN, self._down)
+        hooks["swap"] = self._swap
         hooks |= dict.fromkeys(ENDED, self._plain("ended"))
         also = [(kind, self._plain("fault")) for kind in FAULTS]
         also += [("raised", self._raised), ("twice", self._twice)]
@@ -319,6 +321,14 @@ class Log:
             self._tell(kind, row, (row.kind, *row.detail))
 
         return tell
+
+    def _swap(self, row: Row) -> None:
+        self._swapped_us = row.time_us
+
+    def _down(self, row: Row) -> None:
+        """Tell that memory is gone; by an upload, which is no fault, "swap" is told."""
+        by_upload = row.kind == "crash" and row.time_us == self._swapped_us
+        self._tell("down", row, ("swap" if by_upload else row.kind, *row.detail))
 
     def _raised(self, row: Row) -> None:
         if row.detail[1] == "StorageFailed":
