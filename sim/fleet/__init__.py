@@ -8,11 +8,13 @@ from . import (
     deploying,
     forgetting,
     forging,
+    freezing,
     guarding,
     invariants,
     keeping,
     meddling,
     miscycling,
+    mistaking,
     overriding,
     permitting,
     recovering,
@@ -40,6 +42,7 @@ SYSTEM = systems.System(
         *cycling.STORIES,
         *guarding.STORIES,
         *recovering.STORIES,
+        *freezing.STORIES,
     ),
     invariants.EVERYWHERE,
     (
@@ -51,6 +54,7 @@ SYSTEM = systems.System(
         *forgetting.FORGETTING,
         *miscycling.MISCYCLING,
         *forging.FORGING,
+        *mistaking.MISTAKING,
     ),
 )
 """What `durasim` finds by the name `fleet`."""
