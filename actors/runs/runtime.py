@@ -268,7 +268,7 @@ class RunnerRuntime:
         async with self._lock(workflow_id, run_id):
             snapshot = await self.status(workflow_id, run_id)
             if snapshot.status in TERMINAL:
-                raise RunTerminalConflictError(f"run {run_id} has ended as {snapshot.status}")
+                raise await self._ended(snapshot)
             if snapshot.status not in PARKED:
                 raise RunNotSuspendedError(f"run {run_id} is {snapshot.status}, not suspended")
             if suspension is not None and suspension != snapshot.revision:
@@ -282,6 +282,14 @@ class RunnerRuntime:
 
     async def _assert_resume_fence(self, run_id: str) -> None:
         await pass_gate(self.fence, "runtime-resume", run_id=run_id)
+
+    async def _ended(self, snapshot: Snapshot) -> RunTerminalConflictError:
+        """Return what to raise about a run that has ended, once its reservation is settled again.
+
+        If that was lost when the run ended, this is who makes up for it (spec/run-claims.md 2.8).
+        """
+        await self._settle(snapshot)
+        return RunTerminalConflictError(f"run {snapshot.run_id} has ended as {snapshot.status}")
 
     def cut_leg(self, workflow_id: str, run_id: str, cut: Cut) -> None:
         """Cut off the leg that executes now, if one does; it ends as *cut*."""
@@ -302,7 +310,7 @@ class RunnerRuntime:
         async with self._lock(workflow_id, run_id):
             snapshot = await self.status(workflow_id, run_id)
             if snapshot.status in TERMINAL - CUT:
-                raise RunTerminalConflictError(f"run {run_id} has ended as {snapshot.status}")
+                raise await self._ended(snapshot)
             if snapshot.status not in CUT:
                 ended = attrs.evolve(snapshot, status=cut, suspended=None, deadline_ms=None)
                 snapshot = await self._engine.persist(ended)

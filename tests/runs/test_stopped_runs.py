@@ -7,7 +7,8 @@ import pytest
 import trio
 
 from durasim.actors import OutcomeUnknown
-from durasim.actors.runs import AgentTopology, Snapshot, Snapshots
+from durasim.actors.runs import AgentTopology, Snapshot, Snapshots, StartReservations
+from durasim.actors.runs.errors import StartReservationUnreadableError
 from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.sim import World
 
@@ -80,6 +81,32 @@ def test_nor_is_one_of_an_agent(design: str, stopping: pytest.MonkeyPatch) -> No
         assert ended["status"] == "cancelled"
         assert await stage.ask("k1", "pair") == (200, ended)
         assert stage.executions() == 1
+
+    play(story)
+
+
+@pytest.mark.parametrize("verb", ["terminate", "resume"])
+@pytest.mark.parametrize(("topology", "design"), WAYS)
+def test_case_5_whoever_ends_a_run_that_has_ended_spends_its_key(
+    topology: Topology, design: str, verb: str
+) -> None:
+    """Settling it was lost when it ended: the key counts as work till then."""
+
+    async def fails(*_args: object) -> int:
+        raise StartReservationUnreadableError("lost")
+
+    async def story(world: World) -> None:
+        stage = await Stage(world, topology, design).open()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(StartReservations, "settle_run", fails)
+            _, first = await stage.start("k1")
+        assert stage.log.kinds[-1] == "start-reservation-settle-failed"
+        assert (stage.row("k1") or {})["state"] == "started"
+        assert await stage.start("k1") == (200, first)
+        path = f"/runs/order/{first['runId']}/{verb}"
+        assert (await stage.send("POST", path, {})).status == 409
+        assert (stage.row("k1") or {})["state"] == "terminal"
+        assert await stage.start("k1") == (200, first)
 
     play(story)
 
