@@ -76,6 +76,7 @@ class Attempt:
     drain_id: object = None
     checked: int = 0
     fence_stood: bool = False
+    was_replaced: bool = False
     sent: bool = False
     had_outage: bool = False
 
@@ -85,6 +86,7 @@ class Deploys:
     """What was seen of all deploys, and when anything last kept the fleet from being quiet."""
 
     attempts: dict[str, Attempt] = attrs.field(factory=dict[str, Attempt])
+    fence_seq: int = 0
     run_seq: int = 0
     run_ms: int = 0
     any_seq: int = 0
@@ -129,6 +131,8 @@ class OfDeploys(Check[Deploys]):
         if entry.kind.startswith("commit"):
             changes = cast(Commit, entry.data).changes
             keys = [change.key for change in changes]
+            if "drain" in keys and seen.log.fence is not None:
+                own.fence_seq = entry.seq
             if all(key.startswith(("live:", "drain", "deploy:receipt")) for key in keys):
                 return
             own.any_seq = entry.seq
@@ -145,6 +149,7 @@ class OfDeploys(Check[Deploys]):
         elif event == "check A":
             attempt.checked = seen.entry.seq
             attempt.fence_stood = seen.log.fence is not None
+            attempt.was_replaced |= not has_own_drain(seen, attempt)
         elif event == "check B, upload sent":
             attempt.sent = True
         elif event == "refused attempt":
@@ -174,7 +179,7 @@ def gave_up(seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> s
     """Return how a runner gave up too early, or on a quiet fleet; None if it did not."""
     if data["outcome"] != "failed" or attempt.sent or data["code"] in FINAL:
         return None
-    if attempt.drained_ms is None or has_skew(seen.log):
+    if attempt.drained_ms is None or attempt.was_replaced or has_skew(seen.log):
         return None
     waited = seen.entry.time_ms - attempt.drained_ms
     # Whoever has failed has lifted its drain: what it was is known by nobody else having one.
