@@ -17,6 +17,7 @@ __all__ = ["PROGRESS"]
 MINUTE_MS: Final = 60_000
 WAIT_MS: Final = 60 * MINUTE_MS
 DRAIN_MS: Final = 90 * MINUTE_MS
+RESERVE_MS: Final = 20 * MINUTE_MS
 READY_MS: Final = 10 * MINUTE_MS
 SLACK_MS: Final = 3 * MINUTE_MS
 """What clocks that are a minute off, late alarms and slow calls may add."""
@@ -173,6 +174,13 @@ def has_own_drain(seen: Seen[Deploys], attempt: Attempt) -> bool:
     """Whether the drain that the runner asked for is the one that is stored."""
     drain = seen.log.drain
     return drain is not None and drain["since"] == attempt.drain_id
+
+
+def has_room(seen: Seen[Deploys]) -> bool:
+    """Whether more than the reserve is left to the drain, by clocks that are a minute off."""
+    drain = seen.log.drain
+    left = 0 if drain is None else drain["until"] - seen.entry.time_ms
+    return left >= RESERVE_MS + SLACK_MS and not has_skew(seen.log)
 
 
 def gave_up(seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> str | None:
