@@ -48,11 +48,12 @@ State = Literal["NONE", "DRAINED", "FENCED", "LIFT_ASKED"]
 
 
 def drain_end(record: DrainRecord) -> int:
-    """Return when *record* ends by itself: holds that stand have an end of their own.
+    """Return when *record* ends by itself.
 
-    A fence has no more room than the drain in which it stands, so this is also where room ends.
+    Holds keep a lift that was asked, and no longer than their own end. They never shorten a drain
+    that nobody has asked to lift: a fence that was verified in it would vanish with it.
     """
-    if record.holds and record.holds_until is not None:
+    if record.lift_asked and record.holds and record.holds_until is not None:
         return min(record.until, record.holds_until)
     return record.until
 

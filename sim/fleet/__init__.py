@@ -10,6 +10,7 @@ from . import (
     forging,
     freezing,
     guarding,
+    holding,
     invariants,
     keeping,
     meddling,
@@ -43,6 +44,7 @@ SYSTEM = systems.System(
         *guarding.STORIES,
         *recovering.STORIES,
         *freezing.STORIES,
+        *holding.STORIES,
     ),
     invariants.EVERYWHERE,
     (
@@ -55,6 +57,7 @@ SYSTEM = systems.System(
         *miscycling.MISCYCLING,
         *forging.FORGING,
         *mistaking.MISTAKING,
+        *holding.HOLDING,
     ),
 )
 """What `durasim` finds by the name `fleet`."""

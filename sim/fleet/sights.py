@@ -33,9 +33,12 @@ def registry_ms(log: Log) -> int:
 
 
 def has_ended(drain: Any, now: int) -> bool:
-    """Whether a drain row has ended by itself at *now*: at its end, or at that of its holds."""
+    """Whether a drain row has ended by itself at *now*: at its end, or, if its lift was asked, at
+    that of its holds.
+    """
     holds_until = drain.get("holdsUntil")
-    is_let_go = bool(drain.get("holds")) and holds_until is not None and holds_until <= now
+    is_held = bool(drain.get("holds")) and drain.get("liftAsked") is True
+    is_let_go = is_held and holds_until is not None and holds_until <= now
     return drain["until"] <= now or is_let_go
 
 

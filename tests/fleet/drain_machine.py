@@ -37,7 +37,8 @@ class DrainMachine(RuleBasedStateMachine):
     def end(self, drain: dict[str, Any]) -> int:
         """When it ends by itself."""
         end: int = drain["until"]
-        return min(end, drain["holds_until"]) if drain["holds"] else end
+        is_held = drain["holds"] and drain["lift"]
+        return min(end, drain["holds_until"]) if is_held else end
 
     def settle(self) -> None:
         """What has ended is gone."""
@@ -172,6 +173,7 @@ class DrainMachine(RuleBasedStateMachine):
         elif self.drain["holds"]:
             assert (got["cleared"], got["held"]) == (False, sorted(self.drain["holds"]))
             self.drain["lift"] = True
+            self.settle()
         else:
             assert got["cleared"] is True
             self.drain = None

@@ -36,6 +36,7 @@ FENCE = Fence("f-1", FenceOwner("preflight", "a"), SWAP)
 DRAIN = DrainRecord(drain_id="d-1", since=0, until=90 * MINUTE_MS, by="me", reason="why")
 FENCED = attrs.evolve(DRAIN, fence=FENCE, swap=SWAP)
 HELD = attrs.evolve(DRAIN, holds=(Hold("repo:a", "t"),), holds_until=10 * MINUTE_MS)
+LIFTED = attrs.evolve(HELD, lift_asked=True)
 
 
 @pytest.mark.parametrize("record", [DRAIN, FENCED, HELD, withdrawn(FENCED)])
@@ -90,25 +91,26 @@ def test_a_fence_that_was_taken_back_leaves_the_name_of_its_worker() -> None:
         (DRAIN, 0, True),
         (DRAIN, DRAIN.until - 1, True),
         (DRAIN, DRAIN.until, False),
-        (HELD, 10 * MINUTE_MS - 1, True),
-        (HELD, 10 * MINUTE_MS, False),
-        (attrs.evolve(HELD, holds=()), 10 * MINUTE_MS, True),
+        (HELD, 10 * MINUTE_MS, True),
+        (LIFTED, 10 * MINUTE_MS - 1, True),
+        (LIFTED, 10 * MINUTE_MS, False),
+        (attrs.evolve(LIFTED, holds=()), 10 * MINUTE_MS, True),
     ],
 )
-def test_a_drain_lives_until_its_end_or_that_of_its_holds(
+def test_a_drain_lives_until_its_end_or_that_of_the_holds_of_its_lift(
     record: DrainRecord, now: int, lives: bool
 ) -> None:
-    """Ends are exclusive, and holds end it only while they stand."""
+    """Ends are exclusive; holds end it only while they stand, and only once its lift was asked."""
     assert (live_drain(record, now) is not None) is lives
     assert (drain_state(record, now) != "NONE") is lives
 
 
 def test_room_reaches_to_the_earliest_end() -> None:
-    """Also to that of holds, with which the fence would go."""
+    """To that of holds as well, once they end the drain."""
     assert room(DRAIN, 0) == DRAIN.until
     assert room(DRAIN, 10, 100, 50) == 40
-    assert room(HELD, 0) == 10 * MINUTE_MS
-    assert drain_end(HELD) == 10 * MINUTE_MS
+    assert room(HELD, 0) == drain_end(HELD) == DRAIN.until
+    assert room(LIFTED, 0) == drain_end(LIFTED) == 10 * MINUTE_MS
 
 
 def test_the_reserve_is_inclusive() -> None:
@@ -187,11 +189,12 @@ def test_the_first_hold_says_how_long_holds_keep_the_drain() -> None:
 
 
 def test_a_hold_after_all_have_reported_begins_a_series_of_its_own() -> None:
-    """Else it would end the drain, and the fence in it, at the moment it comes."""
+    """Else a lift that is asked then would not wait for it at all."""
     one = held_for(FENCED, "repo:a", "t1", None, 0)
     none = reported(one, "repo:a", "t1", MINUTE_MS)
     assert none is not None
-    again = held_for(none, "repo:a", "t2", None, 11 * MINUTE_MS)
+    again = lowered(held_for(none, "repo:a", "t2", None, 11 * MINUTE_MS))
+    assert again is not None
     assert live_drain(again, 11 * MINUTE_MS) == again
 
 
