@@ -1,6 +1,7 @@
 """The system `fleet`: its stories hold with right code, and its mutants are found in them."""
 
 import os
+from importlib import import_module
 
 import attrs
 import pytest
@@ -57,8 +58,15 @@ def test_every_property_says_its_sentence() -> None:
 @each_mutant
 def test_mutant_replaces_what_is_there(mutant: Mutant) -> None:
     """Its target exists, and is put back."""
+    place, _, path = mutant.target.partition(":")
+    owner: object = import_module(place)
+    *parents, attribute = path.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent)
+    before = vars(owner)[attribute]
     with mutant.applied():
-        pass
+        assert vars(owner)[attribute] is not before
+    assert vars(owner)[attribute] is before
 
 
 @each_mutant
