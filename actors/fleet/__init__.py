@@ -4,14 +4,19 @@ Part one: drain, fence, quiet read, permits, receipts, quoted recovery, image ta
 """
 
 from .admission import with_permit
+from .bounds import RESERVE_MS
 from .codes import CODES, FleetRefused, Reason
+from .documents import as_mapping
 from .drain_record import DrainRecord
+from .draining import Draining
 from .identities import BuildStamp, ImageTarget, Producer, WorkerVersion
 from .ledger import RunLedger
 from .native import Activity, Announcement, Containers, ControlPlane, UploadReply
-from .operator import OperatorRecovery, Quote
+from .operator import OperatorRecovery, Quote, quote_of
 from .outcomes import Granted, Outcome, Refused, Uncertain, answered, attempt
+from .permit_rows import Permit, keyed_row
 from .plans import RUNNER_MACHINE, DeployPlan, DeployReport
+from .reconciling import ReconcileOrder
 from .registry import Registry
 from .resident import Resident
 from .router import FleetRouter
@@ -24,6 +29,7 @@ __all__ = [
     "CODES",
     "LEDGER",
     "REGISTRY",
+    "RESERVE_MS",
     "RUNNER_MACHINE",
     "Activity",
     "Announcement",
@@ -35,6 +41,7 @@ __all__ = [
     "DeployReport",
     "DeployRunner",
     "DrainRecord",
+    "Draining",
     "FleetDeployment",
     "FleetRefused",
     "FleetRouter",
@@ -42,9 +49,11 @@ __all__ = [
     "ImageTarget",
     "OperatorRecovery",
     "Outcome",
+    "Permit",
     "Producer",
     "Quote",
     "Reason",
+    "ReconcileOrder",
     "Refused",
     "Registry",
     "Resident",
@@ -56,7 +65,10 @@ __all__ = [
     "UploadReply",
     "WorkerVersion",
     "answered",
+    "as_mapping",
     "attempt",
     "fleet_of",
+    "keyed_row",
+    "quote_of",
     "with_permit",
 ]

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 import attrs
 
-from ...actors.fleet.bounds import RESERVE_MS
+from ...actors.fleet import RESERVE_MS
 from .checks import Check
 from .log import Answer, Call, Commit, Log, Seen, fence_in
 from .sights import (

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...actors.fleet import DeployRunner, Granted, ImageTarget, targets
-from ...actors.fleet.reconciling import ReconcileOrder
+from ...actors.fleet import DeployRunner, Granted, ImageTarget, ReconcileOrder, targets
 from ..mutants import Mutant
 from .freezing import (
     g96_lagging_list,

@@ -5,9 +5,16 @@
 
 from typing import Any, Final
 
-from ...actors.fleet import DeployRunner, Registry, attempt, drain, fleet_of, preflight
-from ...actors.fleet.draining import Draining
-from ...actors.fleet.outcomes import Uncertain
+from ...actors.fleet import (
+    DeployRunner,
+    Draining,
+    Registry,
+    Uncertain,
+    attempt,
+    drain,
+    fleet_of,
+    preflight,
+)
 from ..mutants import Mutant
 from .guarding import (
     g14_lift_by_the_old_worker,

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import trio
 
-from ...actors.fleet import Granted, attempt
-from ...actors.fleet.operator import Quote, quote_of
+from ...actors.fleet import Granted, Quote, attempt, quote_of
 from ...wire import content_hash
 from ..faults import CorruptReply, LoseReply, LoseRequest
 from ..scenario import scenario

@@ -6,8 +6,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...actors.fleet import DeployRunner, Resident, drain, fencing, views
-from ...actors.fleet.draining import Draining
+from ...actors.fleet import DeployRunner, Draining, Resident, drain, fencing, views
 from ..mutants import Mutant
 from .attempting import (
     g01_retained_workspace,

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from ...actors import WebRequest
 from ...actors.fleet import FleetRefused, FleetRouter, Registry
-from ...actors.fleet.permit_rows import Permit, keyed_row
 from ..mutants import Mutant
 from .meddling import (
     end_by_a_stranger,
@@ -59,7 +58,7 @@ async def receipt_then_delete(
     return receipt
 
 
-def end_by_id(permit: Permit | None, provenance_sha256: str | None) -> bool:
+def end_by_id(permit: permit_rows.Permit | None, provenance_sha256: str | None) -> bool:
     """Let whoever knows the id end it."""
     del provenance_sha256
     return permit is not None
@@ -95,7 +94,9 @@ async def reuse_retired_id(
     """Look at permits and receipts, and at no audit."""
     if self._admissions.recovered(permit_id) is None or self._gate(kind, producer, 0).is_fenced:
         return await right_begin(self, permit_id, provenance_sha256, kind, producer)
-    self._admissions.admit(permit_id, keyed_row(self._now(), kind, provenance_sha256, None))
+    self._admissions.admit(
+        permit_id, permit_rows.keyed_row(self._now(), kind, provenance_sha256, None)
+    )
     return {"granted": True, "startedAt": self._now()}
 
 

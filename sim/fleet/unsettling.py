@@ -19,9 +19,9 @@ from ...actors.fleet import (
     admission,
     attempt,
     bounds,
+    documents,
     operations,
 )
-from ...actors.fleet.documents import as_mapping
 from ..mutants import Mutant
 from .meddling import end_is_not_done, second_end
 from .permitting import (
@@ -198,7 +198,7 @@ def evicted_is_success(outcome: Outcome[Mapping[str, Any]], ticket: admission.Ti
     """Take a receipt that is not there for one that is too old to be."""
     if not isinstance(outcome, Granted):
         return False
-    receipt = as_mapping(outcome.value.get("receipt"))
+    receipt = documents.as_mapping(outcome.value.get("receipt"))
     return receipt is None or receipt.get("provenanceSha256") == ticket.provenance_sha256
 
 
