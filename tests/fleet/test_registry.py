@@ -265,29 +265,6 @@ def test_a_legacy_permit_has_an_id_made_here_and_leaves_no_receipt() -> None:
     staged(story)
 
 
-def test_a_held_maintenance_closes_admission_but_to_its_own_reconcile() -> None:
-    """Of whatever generation it is; a released one does nothing (L, 3)."""
-
-    async def story(stage: Stage) -> None:
-        stage.store(
-            {
-                "deploy:maintenance:1": {"state": "released", "source": "d" * 40},
-                "deploy:maintenance:2": {"state": "held", "source": OLD["commit"]},
-            }
-        )
-        registry = stage.registry
-        held = registry.begin_keyed(ID, HASH, "exec", OLD)
-        assert await stage.code(held) == "MAINTENANCE_HELD"
-        assert await stage.code(registry.begin_deploy_admission()) == "MAINTENANCE_HELD"
-        other = registry.begin_keyed(ID, HASH, "reconcile", {**OLD, "commit": "d" * 40})
-        assert await stage.code(other) == "MAINTENANCE_HELD"
-        assert (await registry.begin_keyed(ID, HASH, "reconcile", OLD))["granted"]
-        await registry.drain(60)
-        assert (await registry.undrain(OLD))["maintenance"] == "held"
-
-    staged(story)
-
-
 def test_the_newest_receipts_are_kept_also_by_the_next_incarnation() -> None:
     """The rest can no longer be acknowledged; no permit changes."""
 
@@ -382,28 +359,5 @@ def test_a_recovery_that_does_not_fit_leaves_the_permit() -> None:
             ((OTHER_ID, at, sha, OTHER_HASH, fence, OLD), "ADMISSION_NOT_FOUND"),
         ):
             assert await stage.code(recover(*asked)) == code
-
-    staged(story)
-
-
-# ---- members
-
-
-def test_a_member_is_listed_once_and_pending_until_it_can_be_used() -> None:
-    """By resource and by physical name."""
-
-    async def story(stage: Stage) -> None:
-        registry = stage.registry
-        row = await registry.add_member("repo:a", "m-1", {"size": 2})
-        assert (row["activation"], row["onboardedAt"]) == ("pending", START_MS)
-        for asked in (("repo:a", "m-2"), ("repo:b", "m-1"), ("", "m-3"), ("repo:c", "")):
-            assert await stage.code(registry.add_member(*asked)) == "BAD_REQUEST"
-        active = await registry.activate_member("repo:a")
-        assert active == {**row, "activation": "active"}
-        assert await registry.list_members() == [active]
-        assert await stage.code(registry.activate_member("repo:b")) == "NOT_FOUND"
-        assert await stage.code(registry.remove_member("repo:b")) == "NOT_FOUND"
-        assert await registry.remove_member("repo:a") == active
-        assert await registry.list_members() == []
 
     staged(story)
