@@ -11,6 +11,7 @@ from ..faults import (
 from ..properties import sometimes
 from ..scenario import scenario
 from ..world import World
+from .bystanders import row_of
 from .deployment import DESIGNS, Answer, Design, Topology, set_stage
 from .notes import told
 from .properties import (
@@ -20,6 +21,7 @@ from .properties import (
     proof_slot_is_earned,
     refused_runs_leave_nothing,
 )
+from .reached import the_fence_does_not_answer
 from .setting import EACH, FENCE, WIRED, finish_as, start_as
 from .watching import Fence, fence_of
 
@@ -110,7 +112,7 @@ async def refused_start(
 
 @scenario(
     faults=(FailQuery(FENCE, at_most=2),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing),
+    properties=(*EVERYWHERE, refused_runs_leave_nothing, the_fence_does_not_answer),
     parameters=EACH,
 )
 async def fence_unreadable(
@@ -120,7 +122,12 @@ async def fence_unreadable(
     stage = await set_stage(world, topology, design, born="migration-locked")
     await stage.start("key-1")
     await stage.surely_move("migration-locked", "open")
-    await stage.start("key-1")
+    answer = await stage.start("key-1")
+    if answer.status != 200:
+        row = row_of(world, "key-1")
+        assert (answer.status, answer.code) == (503, "EXECUTION_FENCE_UNREADABLE")
+        assert row is not None
+        assert row.state == "reserved", f"the key is left {row.state}"
     world.end_faults()
     await stage.until_done("key-1")
 

@@ -20,6 +20,7 @@ __all__ = [
     "a_start_is_shut_out",
     "somebody_has_to_wait",
     "somebody_is_late",
+    "the_fence_does_not_answer",
     "the_rows_do_not_answer",
 ]
 
@@ -100,6 +101,12 @@ def a_key_is_not_settled(world: World) -> bool:
 def a_proof_is_unheard(world: World) -> bool:
     """A proof is bound, and whoever bound it was told that the fence does not answer (L11)."""
     return is_told(world, UNREADABLE) and fence_of(world).proof_run_id is not None
+
+
+@sometimes
+def the_fence_does_not_answer(world: World) -> bool:
+    """Somebody is told that the fence cannot be read (27)."""
+    return is_told(world, UNREADABLE)
 
 
 @sometimes

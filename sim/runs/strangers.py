@@ -2,12 +2,12 @@
 
 from ..scenario import scenario
 from ..world import World
-from .bystanders import row_of
+from .bystanders import rewire, row_of
 from .deployment import DESIGNS, Answer, Design, Stage, Topology, set_stage
 from .properties import EVERYWHERE
 from .setting import EACH
 
-__all__ = ["STORIES", "derived_key", "strangers_key"]
+__all__ = ["STORIES", "derived_key", "other_payload", "strangers_key", "unsupported"]
 
 OWNER = "IDEMPOTENT_START_OWNER_MISMATCH"
 TARGET = "IDEMPOTENT_START_TARGET_MISMATCH"
@@ -68,5 +68,30 @@ async def derived_key(
     assert (again.status, again.run_id) == (200, started.run_id)
 
 
-STORIES = (derived_key, strangers_key)
-"""Keys between strangers."""
+@scenario(properties=EVERYWHERE, parameters=EACH)
+async def other_payload(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """Somebody asks again with another payload: a key names one request (2.6)."""
+    stage = await set_stage(world, topology, design)
+    first = await stage.start("key-1", payload="one")
+    again = await stage.start("key-1", payload="another")
+    assert (first.status, again.status) == (200, 200)
+    assert again.body == first.body, "another payload has changed what is shown"
+
+
+@scenario(properties=EVERYWHERE, parameters=EACH)
+async def unsupported(
+    world: World, topology: Topology = "objects", design: Design = "router"
+) -> None:
+    """A host without reservations is sent a key: it says so, and starts nothing (2.6)."""
+    stage = await set_stage(world, topology, design)
+    rewire(stage, reservations="none")
+    answer = await stage.start("key-1")
+    assert (answer.status, answer.code) == (503, "IDEMPOTENT_START_UNSUPPORTED")
+    assert not world.ledger.count("began")
+    assert row_of(world, "key-1") is None
+
+
+STORIES = (derived_key, other_payload, strangers_key, unsupported)
+"""Keys between strangers, and what a key does not say."""

@@ -1,4 +1,4 @@
-"""Every numbered case and every row of losses is shown, on each topology and design it is about.
+"""Every numbered case, each loss and each answer is shown on the topologies and designs it is of.
 
 A story is told without faults, and then once for every single place in which a fault of its plan
 may strike: so the one loss that a case is about is among them, whichever it is.
@@ -14,18 +14,25 @@ import pytest
 
 from durasim.sim import Job, Ordinary, Recorded, RunResult, Scenario, run_once
 from durasim.sim.ordinary import OrdinaryLog
-from durasim.sim.runs import SYSTEM, closing, lost, proving, raced
+from durasim.sim.runs import SYSTEM, closing, lost, proving, raced, scenarios
 
 from ..tidy import ROOT
 from .cases import DESIGNS, TOPOLOGIES, Case
+from .cases_of_answers import ANSWERS
 from .cases_of_fences import FENCE, PROOFS
 from .cases_of_keys import KEYS
 from .cases_of_losses import AGE, LOSSES, THIN
 
-CASES = {**KEYS, **FENCE, **PROOFS, **THIN, **AGE, **LOSSES}
-NUMBERS = (*map(str, range(1, 55)), *(f"L{number}" for number in range(1, 12)))
-"""Every case of section 5, and every row of 2.9."""
-STRUCK = (*closing.STORIES, *lost.STORIES, *proving.STORIES, *raced.STORIES)
+CASES = {**KEYS, **FENCE, **PROOFS, **THIN, **AGE, **LOSSES, **ANSWERS}
+NUMBERS = (*map(str, range(1, 55)), *(f"L{number}" for number in range(1, 12)), *ANSWERS)
+"""Every case of section 5, every row of 2.9, and every row of 2.6."""
+STRUCK = (
+    scenarios.fence_unreadable,
+    *closing.STORIES,
+    *lost.STORIES,
+    *proving.STORIES,
+    *raced.STORIES,
+)
 """Stories that are about single losses: each of these is tried."""
 
 Telling = tuple[Scenario, tuple[tuple[str, Any], ...], str, str]
