@@ -6,7 +6,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...actors.fleet import DeployRunner, Draining, Resident, drain, fencing, views
+from ...actors.fleet import (
+    DeployRunner,
+    Draining,
+    Granted,
+    Registry,
+    Resident,
+    attempt,
+    drain,
+    fencing,
+    views,
+)
 from ..mutants import Mutant
 from .attempting import (
     g01_retained_workspace,
@@ -46,7 +56,7 @@ def drop_retained_from_count(self: Resident) -> int:
 async def drain_only(context: Any) -> dict[str, Any]:
     """Read the fleet under the drain, without a fence."""
     producer = fencing.known_producer(context)
-    registry = context.objects.get(fencing.Registry, "registry")
+    registry = context.objects.get(Registry, "registry")
     draining = await registry.draining()
     found = await views.read_views(context, await registry.list_members())
     ready = draining is not None and all(map(views.is_quiet, found))
@@ -66,7 +76,7 @@ def unfenced(producer: Any, draining: Any, found: Any, *, ready: bool) -> dict[s
 async def read_then_fence(context: Any) -> dict[str, Any]:
     """Read first, and set the fence if all is quiet."""
     producer = fencing.known_producer(context)
-    registry = context.objects.get(fencing.Registry, "registry")
+    registry = context.objects.get(Registry, "registry")
     found = await views.read_views(context, await registry.list_members())
     ready = all(map(views.is_quiet, found))
     if ready:
@@ -94,7 +104,7 @@ def fence_by_drain_triple(fence: Any, fence_id: str | None) -> bool:
 async def refusal_lifts_drain(context: Any, fence_id: str) -> fencing.Readback:
     """Lift the drain as well."""
     back = await right_take_back(context, fence_id)
-    registry = context.objects.get(fencing.Registry, "registry")
+    registry = context.objects.get(Registry, "registry")
     await registry.undrain(fencing.known_producer(context).wire())
     return back
 
@@ -126,10 +136,10 @@ def compare_mixed_clocks(record: Any, now: int, *ends: Any) -> int:
 
 async def withdrawn_without_readback(context: Any, fence_id: str) -> fencing.Readback:
     """Say that it is gone once that was asked."""
-    registry = context.objects.get(fencing.Registry, "registry")
-    await fencing.attempt(registry.withdraw_fence(fence_id))
-    outcome = await fencing.attempt(registry.draining())
-    found = outcome.value if isinstance(outcome, fencing.Granted) else None
+    registry = context.objects.get(Registry, "registry")
+    await attempt(registry.withdraw_fence(fence_id))
+    outcome = await attempt(registry.draining())
+    found = outcome.value if isinstance(outcome, Granted) else None
     return fencing.Readback("withdrawn", "matched", found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...actors import WebRequest
-from ...actors.fleet import FleetRefused, FleetRouter, Registry
+from ...actors.fleet import FleetRefused, FleetRouter, Registry, permit_rows
 from ..mutants import Mutant
 from .meddling import (
     end_by_a_stranger,
