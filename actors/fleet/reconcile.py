@@ -106,15 +106,13 @@ class ImageCycle:
 
     async def _await_report(self, activity: Activity) -> dict[str, Any]:
         """Let the replacement finish, and report it then; stops nothing."""
-        progress = self.records.progress()
-        if progress is None or activity.boot_id is None:
+        progress, boot = self.records.progress(), activity.boot_id
+        if progress is None or boot is None or boot == progress.container_before_cycle:
             return self._said("deferred")
-        if activity.boot_id != progress.container_before_cycle:
-            hydrated = await attempt(self._lifecycle.restored(activity.boot_id))
-            if not isinstance(hydrated, Granted) or not self._is_restored(progress):
-                return self._said("deferred")
-            return self._said("current", verified=await self.report())
-        return self._said("deferred")
+        hydrated = await attempt(self._lifecycle.restored(boot))
+        if not isinstance(hydrated, Granted) or not self._is_restored(progress):
+            return self._said("deferred")
+        return self._said("current", verified=await self.report())
 
     def _is_restored(self, progress: MemberProgress) -> bool:
         """Whether the container is whole, and became so after the stop of *progress*."""

@@ -2,10 +2,19 @@
 
 from typing import Any
 
+import attrs
+import pytest
 import trio
 
+from durasim.actors.fleet.identities import ImageTarget
+from durasim.actors.fleet.images import (
+    ImageRecords,
+    MemberProgress,
+    PendingMarker,
+)
 from durasim.actors.fleet.outcomes import Granted, attempt
 from durasim.actors.fleet.registry import Registry
+from durasim.actors.fleet.resident import Resident
 from durasim.sim import LoseReply, LoseRequest
 from durasim.sim.fleet.plane import NativeContainer
 
@@ -306,3 +315,59 @@ def test_a_restart_after_the_stop_keeps_the_debt() -> None:
 
     slow = ("reply 1 of NativeContainer/member-1.stop to Resident/repo:o/a", "1 s late")
     reside(story, deviations=(slow,))
+
+
+def test_the_boot_that_was_stopped_is_no_replacement() -> None:
+    """It is seen running again: nothing is stopped, and nothing reported."""
+
+    async def story(here: Residence) -> None:
+        await here.stub.refresh(here.origin())
+        target, boot = here.other_target(), here.container.boot_id
+        progress = MemberProgress(BUILD, ImageTarget.parse(target), True, 1, boot)
+        marker = PendingMarker(A, BUILD, ImageTarget.parse(target), "token", boot)
+        rows = {"image:progress": progress.wire(), "image:pending": marker.wire()}
+        here.fleet.store("Resident", A, rows)
+        for name in ("members-1", "members-2"):
+            here.world.machines[name].crash("to read what is stored")
+        assert await here.reconcile(target) == DEFERRED
+        assert here.container.boot_id == boot
+
+    reside(story)
+
+
+def test_a_stop_for_a_progress_that_is_gone_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next request sees what has become of the container."""
+
+    async def story(here: Residence) -> None:
+        await here.stub.refresh(here.origin())
+        target = here.other_target()
+        monkeypatch.setattr(ImageRecords, "cycled", never)
+        assert await here.reconcile(target) == DEFERRED
+        assert not here.container.running
+        assert await here.reconcile(target) == INACTIVE
+
+    reside(story)
+
+
+def never(*given: object) -> bool:
+    """Say no."""
+    return not given
+
+
+class Reporter(Resident, name="Resident"):
+    """Reports when it is told to."""
+
+    async def report(self) -> bool:
+        """Report what is owed."""
+        return await self._cycle.report()
+
+
+def test_who_owes_nothing_reports_nothing() -> None:
+    """Somebody else has ended the debt by then: that is as good."""
+
+    async def story(here: Residence) -> None:
+        here.fleet.upload(here.fleet.artifact(attrs.evolve(here.fleet.code, resident=Reporter)))
+        member = here.world.client("test").get(Reporter, A)
+        assert await member.report() is True
+
+    reside(story)

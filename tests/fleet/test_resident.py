@@ -27,6 +27,8 @@ def test_an_attached_owner_works_and_nobody_else_does() -> None:
         assert here.stored["regFence:t1"] == ANN.wire()
         worked = await here.exec("write")
         assert worked.value["outcome"] == "completed"
+        operated = await here.stub.op("t1", *parts(ANN), here.origin(), "run:1")
+        assert operated["outcome"] == "completed"
         assert here.container.workspaces["t1"].is_only_copy
         assert code_of(await here.exec("save", Owner("r1", 2, 2))) == "NOT_FOUND"
         assert code_of(await here.exec("save", Owner("r1", 1, 0))) == "OWNER_SUPERSEDED"
@@ -203,6 +205,7 @@ def test_a_registration_that_changed_while_the_ledger_was_asked_is_unknown() -> 
             found.append(await here.standing())
 
         here.world.spawn("look", look)
+        await trio.sleep(0.1)
         await here.attach(BOB)
         await trio.sleep(5)
         assert found == [(0, 0, 1, 1)]
@@ -311,6 +314,24 @@ def test_a_refresh_brings_the_container_up_and_a_watchdog_sees_it_down() -> None
         assert here.container.hydrated
         here.container.probe_fails = True
         assert (await here.stub.watchdog(here.origin()))["state"] == "warm"
+
+    reside(story)
+
+
+def test_a_container_that_does_not_say_which_boot_it_is_reports_nothing(monkeypatch: Any) -> None:
+    """Neither after it came up, nor when it is asked for a target."""
+
+    async def nameless(self: SimContainers) -> Activity:
+        del self
+        return Activity(running=True)
+
+    async def story(here: Residence) -> None:
+        monkeypatch.setattr(SimContainers, "start", nameless)
+        monkeypatch.setattr(SimContainers, "activity", nameless)
+        await here.fleet.world.client("platform").get(NativeContainer, "member-1").start()
+        assert await here.stub.refresh(here.origin()) == {"state": "warm"}
+        assert await here.reconcile(here.other_target()) == ("deferred", False, None)
+        assert here.container.running
 
     reside(story)
 
