@@ -6,8 +6,8 @@ brings tables and charts of docs/fleet.md up to date.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from durasim.actors.fleet import CODES, RUNNER_MACHINE
 from durasim.actors.fleet.drain import DRAIN_MACHINE
@@ -106,7 +106,7 @@ def codes() -> str:
     return table(("code", "status", "certain", "what is true after it"), rows)
 
 
-PARTS = {
+PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "drain and fence": lambda: machine(DRAIN_MACHINE),
     "permit and receipt": lambda: machine(PERMIT_MACHINE),
     "quoted recovery": lambda: machine(RECOVERY_MACHINE),
