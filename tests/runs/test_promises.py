@@ -6,9 +6,11 @@ from typing import Any, NoReturn
 import pytest
 
 from durasim.actors import Address
-from durasim.actors.runs import is_execution_fence_refusal
-from durasim.sim import Job, Mutant, Recorded, Scenario, World, run_once
+from durasim.actors.runs import RunObject, is_execution_fence_refusal
+from durasim.sim import Job, LoseReply, Mutant, Ordinary, Recorded, Scenario, World, run_once
+from durasim.sim.ordinary import OrdinaryLog
 from durasim.sim.runs import SYSTEM, losses, lost, properties
+from durasim.sim.runs.deployment import set_stage
 from durasim.sim.runs.logged import left_claims_are_logged
 from durasim.sim.runs.remains import Begun, look_at_run, look_at_thread
 
@@ -74,6 +76,34 @@ def test_a_key_that_is_stranded_by_nothing_is_found() -> None:
     result = run_once(Job(scenario=story, seed=0, source=Recorded([])))
 
     assert [each.property for each in result.failures] == ["no key is stranded"]
+
+
+async def two_refused(world: World) -> None:
+    """Two keys are refused, and asked for again when the deployment is open."""
+    stage = await set_stage(world, "objects", "router")
+    await stage.surely_move("open", "draining")
+    for key in ("key-1", "key-2"):
+        await stage.start(key)
+    await stage.surely_move("draining", "open")
+    for key in ("key-1", "key-2"):
+        await stage.until_done(key)
+
+
+def test_what_was_lost_of_one_key_excuses_no_other() -> None:
+    """The answer about the first key is lost; nothing is ever given back; the second is found."""
+    watched = (properties.no_key_is_stranded,)
+    story = Scenario("two refused", two_refused, (LoseReply(RunObject, at_most=1),), watched)
+    (never_released,) = [each for each in SYSTEM.mutants if each.name == "never_released"]
+    calm = run_once(Job(scenario=story, seed=0, source=Ordinary(), log=True))
+    place, *_ = OrdinaryLog.of(calm.log).losses
+
+    right = run_once(Job(scenario=story, seed=0, source=Recorded([place])))
+    with never_released.applied():
+        wrong = run_once(Job(scenario=story, seed=0, source=Recorded([place])))
+
+    assert sum(right.faults) == 1
+    assert right.failures == ()
+    assert [each.message.partition(" ")[0] for each in wrong.failures] == ["key-2"]
 
 
 @pytest.mark.parametrize("design", ["router", "holder", "sealer"])
