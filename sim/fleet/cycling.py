@@ -4,6 +4,7 @@ Source: spec/deploy-fence.md G.5 (G86 to G95, G104 to G106).
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -158,8 +159,8 @@ async def slow_hydration(world: World) -> None:
     async with trio.open_nursery() as nursery:
         for number in range(3):
             await trio.sleep(20)
-            who = f"deployer {number}"
-            nursery.start_soon(lambda who=who: reconciled(fleet, build, target, who=who))
+            asking = partial(reconciled, who=f"deployer {number}")
+            nursery.start_soon(asking, fleet, build, target)
     await closing(fleet)
 
 

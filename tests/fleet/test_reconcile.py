@@ -34,7 +34,8 @@ async def drained(here: Residence) -> None:
 async def holds(here: Residence) -> list[Any]:
     """Return the holds of the drain."""
     drain: dict[str, Any] = await here.fleet.registry("ops").draining() or {}
-    return drain.get("holds", [])
+    found: list[Any] = drain.get("holds", [])
+    return found
 
 
 def test_a_quiet_container_is_stopped_once_and_reports_when_it_is_back() -> None:

@@ -20,7 +20,8 @@ async def detached(here: Residence) -> tuple[bool, Any]:
 
 async def swept(here: Residence) -> list[str]:
     """Have the watchdog sweep; returns what it has removed."""
-    return (await here.stub.watchdog(here.origin()))["removed"]
+    removed: list[str] = (await here.stub.watchdog(here.origin()))["removed"]
+    return removed
 
 
 def test_only_what_is_settled_may_go() -> None:
