@@ -106,13 +106,15 @@ class Network:
     Attributes:
         asker: whose call it is that the row of a message is about, for those who watch: names of
             callers are shared by all requests of a worker.
+        damages: how many messages were damaged so far.
     """
 
-    __slots__ = ("_cut", "_delayed", "_routes", "asker", "world")
+    __slots__ = ("_cut", "_delayed", "_routes", "asker", "damages", "world")
 
     def __init__(self, world: "World") -> None:
         self.world = world
         self.asker: Calls | None = None
+        self.damages = 0
         self._routes: dict[tuple[str, str, str, str], Route] = {}
         self._delayed: dict[tuple[str, int], int] = {}
         self._cut: dict[tuple[str, str], int] = {}
@@ -149,6 +151,7 @@ class Network:
         elif option == "behind":
             earliest = max(earliest, kernel.now_us)
         elif option == "corrupt":
+            self.damages += 1
             message.data = damaged(message.data)
             message.is_damaged = True
         elif option == "twice":
@@ -196,6 +199,7 @@ class Network:
         elif option == "lost":
             self._lose("reply", message)
         elif option == "corrupt":
+            self.damages += 1
             message.reply = damaged(data)
             kernel.fresh.append(message)
         elif option == "behind":

@@ -64,6 +64,7 @@ class Log:
         self._stacks: dict[object, int] = {}
         self._sent = 0
         self._swapped_us = -1
+        self._damages = 0
         self._watched: set[str] = set()
         self._doubled: set[tuple[object, int]] = set()
         hooks: dict[str, Callable[[Row], None]] = {
@@ -224,7 +225,15 @@ class Log:
         """Return the call that the row of a message is about, if it is watched."""
         return self._calls.get((self.world.network.asker, row.detail[0]))
 
+    def _look_for_damage(self, row: Row) -> None:
+        """Tell a message that was damaged, of which no row says so, once anything arrives."""
+        damages = self.world.network.damages
+        if damages != self._damages:
+            self._damages = damages
+            self._tell("fault", row, ("damaged",))
+
     def _deliver(self, row: Row) -> None:
+        self._look_for_damage(row)
         call = self._of(row)
         if call is not None:
             self._tell(f"deliver {call.address.kind}.{call.method}", row, call)
@@ -233,6 +242,7 @@ class Log:
         self._doubled.add((self.world.network.asker, row.detail[0]))
 
     def _answer(self, row: Row) -> None:
+        self._look_for_damage(row)
         call = self._of(row)
         if call is not None:
             self._forget(row)
