@@ -8,7 +8,7 @@ from ..scenario import scenario
 from ..world import World
 from .bystanders import inventory, purge, rewire, row_of
 from .deployment import Design, Topology, set_stage
-from .properties import EVERYWHERE, refused_runs_leave_nothing
+from .properties import STRICTLY, refused_runs_leave_nothing
 from .setting import EACH, RESERVATIONS
 from .standing import readable_runs_keep_their_keys
 from .watching import is_table
@@ -18,7 +18,7 @@ __all__ = ["STORIES", "abandoned_key", "purged_unkeyed", "short_horizon", "spent
 DAY_S = 86_400
 
 
-@scenario(properties=(*EVERYWHERE, readable_runs_keep_their_keys), parameters=EACH)
+@scenario(properties=(*STRICTLY, readable_runs_keep_their_keys), parameters=EACH)
 async def spent_and_purged(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -38,7 +38,7 @@ async def spent_and_purged(
     assert again.run_id != first.run_id, "a new key means the run of an old one"
 
 
-@scenario(properties=(*EVERYWHERE, readable_runs_keep_their_keys), parameters=EACH)
+@scenario(properties=(*STRICTLY, readable_runs_keep_their_keys), parameters=EACH)
 async def short_horizon(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -54,7 +54,7 @@ async def short_horizon(
     assert await purge(stage) == {"runs": 1, "spent": 0, "reservations": 1}
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def purged_unkeyed(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -76,7 +76,7 @@ def outstanding(sweep: dict[str, Any]) -> list[str]:
     return [each["run_id"] for each in sweep["categories"]["start-reservations"]["items"]]
 
 
-@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
+@scenario(properties=(*STRICTLY, refused_runs_leave_nothing), parameters=EACH)
 async def abandoned_key(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:

@@ -21,7 +21,7 @@ from .deployment import Answer, Design, Stage, Topology, set_stage
 from .homes import garbled_homes, slow_homes, slow_registry
 from .properties import (
     CLAIMS,
-    EVERYWHERE,
+    STRICTLY,
     answers_fit,
     not_started_while_live,
     refused_means_untouched,
@@ -63,9 +63,7 @@ def is_fenced(answer: Answer) -> bool:
     return (answer.status, answer.code) == (503, FENCED)
 
 
-@scenario(
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_start_is_shut_out), parameters=EACH
-)
+@scenario(properties=(*STRICTLY, refused_runs_leave_nothing, a_start_is_shut_out), parameters=EACH)
 async def closed_behind_claim(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -80,7 +78,7 @@ async def closed_behind_claim(
     await reopened(stage, "key-1")
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def closed_during_run(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -104,7 +102,7 @@ async def closed_during_run(
 
 @scenario(
     properties=(
-        *EVERYWHERE,
+        *STRICTLY,
         refused_runs_leave_nothing,
         not_started_while_live,
         somebody_has_to_wait,
@@ -183,7 +181,7 @@ async def recovery_unread(
         )
 
 
-@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=EACH)
+@scenario(properties=(*STRICTLY, refused_runs_leave_nothing), parameters=EACH)
 async def killed_while_shut(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -197,7 +195,7 @@ async def killed_while_shut(
     await reopened(stage, "key-1")
 
 
-@scenario(properties=(*EVERYWHERE, refused_runs_leave_nothing), parameters=WIRED)
+@scenario(properties=(*STRICTLY, refused_runs_leave_nothing), parameters=WIRED)
 async def release_window(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:

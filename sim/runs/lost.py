@@ -12,7 +12,7 @@ from ..world import World
 from .bystanders import purge, row_of, run_row
 from .deployment import Answer, Design, Stage, Topology, set_stage
 from .logged import left_claims_are_logged
-from .properties import EVERYWHERE, refused_runs_leave_nothing
+from .properties import STRICTLY, refused_runs_leave_nothing
 from .reached import (
     a_claim_is_left,
     a_failed_release_has_landed,
@@ -82,7 +82,7 @@ def run_of(world: World) -> str | None:
         LoseQueryReply(f"{RESERVATIONS}.CREATE", at_most=1),
         LoseQueryReply(f"{RESERVATIONS}.INSERT", at_most=1),
     ),
-    properties=(*EVERYWHERE, the_rows_do_not_answer),
+    properties=(*STRICTLY, the_rows_do_not_answer),
     parameters=EACH,
 )
 async def insert_unheard(
@@ -105,7 +105,7 @@ async def insert_unheard(
         FailQuery(f"{RESERVATIONS}.SELECT", at_most=1, causes=("locked", "masked")),
         LoseQuery(f"{RESERVATIONS}.SELECT", at_most=1),
     ),
-    properties=(*EVERYWHERE, the_rows_do_not_answer),
+    properties=(*STRICTLY, the_rows_do_not_answer),
     parameters=EACH,
 )
 async def readback_failed(
@@ -126,7 +126,7 @@ async def readback_failed(
 
 @scenario(
     faults=(LoseQueryReply(UPDATE, at_most=1),),
-    properties=(*EVERYWHERE, the_rows_do_not_answer),
+    properties=(*STRICTLY, the_rows_do_not_answer),
     parameters=EACH,
 )
 async def claim_unheard(
@@ -140,7 +140,7 @@ async def claim_unheard(
     await last(stage, first, heals=design == "sealer")
 
 
-@scenario(faults=at_runs(LoseRequest), properties=(*EVERYWHERE, a_start_is_lost), parameters=WIRED)
+@scenario(faults=at_runs(LoseRequest), properties=(*STRICTLY, a_start_is_lost), parameters=WIRED)
 async def start_unheard(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -154,7 +154,7 @@ async def start_unheard(
 
 @scenario(
     faults=(*at_runs(LoseReply), *at_runs(Crash)),
-    properties=(*EVERYWHERE, a_run_is_unheard),
+    properties=(*STRICTLY, a_run_is_unheard),
     parameters={**EACH, "workflow": ("order", "approval")},
 )
 async def run_unheard(
@@ -176,7 +176,7 @@ async def run_unheard(
 
 @scenario(
     faults=at_runs(LoseReply),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_refusal_is_lost),
+    properties=(*STRICTLY, refused_runs_leave_nothing, a_refusal_is_lost),
     parameters=WIRED,
 )
 async def refusal_unheard(
@@ -204,7 +204,7 @@ async def refused(stage: Stage) -> Answer:
 
 @scenario(
     faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1, causes=("locked",))),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, left_claims_are_logged, a_release_is_lost),
+    properties=(*STRICTLY, refused_runs_leave_nothing, left_claims_are_logged, a_release_is_lost),
     parameters=EACH,
 )
 async def release_unapplied(
@@ -227,7 +227,7 @@ async def release_unapplied(
 @scenario(
     faults=(LoseQueryReply(UPDATE, at_most=1),),
     properties=(
-        *EVERYWHERE,
+        *STRICTLY,
         refused_runs_leave_nothing,
         left_claims_are_logged,
         a_failed_release_has_landed,
@@ -250,7 +250,7 @@ async def release_unheard(
 
 @scenario(
     faults=tuple(Crash(who, at_most=1) for who in ("RunRouter", "AgentFront", "RunProcess")),
-    properties=(*EVERYWHERE, left_claims_are_logged, a_claim_is_left),
+    properties=(*STRICTLY, left_claims_are_logged, a_claim_is_left),
     parameters=EACH,
 )
 async def router_dies(
@@ -269,7 +269,7 @@ async def router_dies(
 
 @scenario(
     faults=(LoseQuery(UPDATE, at_most=1), FailQuery(UPDATE, at_most=1, causes=("locked",))),
-    properties=(*EVERYWHERE, a_key_is_not_settled),
+    properties=(*STRICTLY, a_key_is_not_settled),
     parameters=EACH,
 )
 async def settle_lost(
@@ -296,7 +296,7 @@ async def settle_lost(
 
 @scenario(
     faults=(LoseQueryReply(f"{FENCE}.UPDATE", at_most=1),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_proof_is_unheard),
+    properties=(*STRICTLY, refused_runs_leave_nothing, a_proof_is_unheard),
     parameters=EACH,
 )
 async def proof_unheard(

@@ -8,6 +8,7 @@ Each promise of the system, and the properties that watch over it:
 - a refused start ran nothing and wrote nothing (8.5, 3.2): `a refused start ran nothing`,
   `what is shut out is untouched`, `a refused start leaves nothing`;
 - a claim goes back on the two codes alone, or sealed (2.7, 8.2): `given back for cause only`,
+  `each claim goes back for its own cause`,
   `no claim goes back after its run began`, `a sealed claim is never bound`,
   `a run begins bound to its claim`, `what never began comes back`;
 - no key is unresolvable, but by the losses of its design (2.9, 8.2): `no key is stranded`;
@@ -52,6 +53,7 @@ from .remains import (
 from .rows import (
     ExecutionIsSingle,
     GivenBackForCause,
+    GivenBackForItsCause,
     GivenBackUnstarted,
     SettledStaysSettled,
     StartIsDecidedOnce,
@@ -63,9 +65,11 @@ __all__ = [
     "ANSWERS",
     "CLAIMS",
     "EVERYWHERE",
+    "STRICTLY",
     "answers_fit",
     "execution_is_single",
     "given_back_for_cause",
+    "given_back_for_its_cause",
     "given_back_unstarted",
     "live_deadlines_are_met",
     "no_key_is_stranded",
@@ -81,6 +85,7 @@ __all__ = [
 execution_is_single = ExecutionIsSingle()
 start_is_decided_once = StartIsDecidedOnce()
 given_back_for_cause = GivenBackForCause()
+given_back_for_its_cause = GivenBackForItsCause()
 given_back_unstarted = GivenBackUnstarted()
 settled_stays_settled = SettledStaysSettled()
 answers_fit = AnswersFit()
@@ -121,3 +126,5 @@ ANSWERS: tuple[Property[Any], ...] = (
 """What callers may rely on."""
 
 EVERYWHERE = (*CLAIMS, *ANSWERS, proof_slot_is_earned)
+STRICTLY = (*EVERYWHERE, given_back_for_its_cause)
+"""The same, and what holds only while a release takes effect once and at once."""

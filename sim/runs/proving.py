@@ -7,7 +7,7 @@ from ..scenario import scenario
 from ..world import World
 from .bystanders import resume, row_of, run_row
 from .deployment import Answer, Design, Topology, set_stage
-from .properties import EVERYWHERE, refused_runs_leave_nothing
+from .properties import STRICTLY, refused_runs_leave_nothing
 from .reached import a_proof_is_not_bound_again, a_start_is_shut_out
 from .setting import EACH, FENCE
 from .watching import Fence, fence_of
@@ -20,7 +20,7 @@ KEY = "the-proof"
 
 @scenario(
     faults=(SlowQuery(f"{FENCE}.SELECT", at_most=1),),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, a_start_is_shut_out),
+    properties=(*STRICTLY, refused_runs_leave_nothing, a_start_is_shut_out),
     parameters=EACH,
 )
 async def proof_moved(
@@ -49,7 +49,7 @@ async def proof_moved(
     assert (final.status, final.run_id) == (200, row.run_id)
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def proof_goes_on(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -70,7 +70,7 @@ async def proof_goes_on(
 
 @scenario(
     faults=(FailQuery(f"{FENCE}.UPDATE", at_most=1, causes=("locked",)),),
-    properties=(*EVERYWHERE, a_proof_is_not_bound_again),
+    properties=(*STRICTLY, a_proof_is_not_bound_again),
     parameters=EACH,
 )
 async def proof_bound_again(

@@ -13,7 +13,7 @@ from .bystanders import RUN, dead_router, is_on_time, kill, reserve, rewire, row
 from .deployment import WORKFLOWS, Answer, Design, Stage, Topology, set_stage
 from .properties import (
     CLAIMS,
-    EVERYWHERE,
+    STRICTLY,
     answers_fit,
     no_key_is_stranded,
     refused_means_untouched,
@@ -49,7 +49,7 @@ async def keep(stage: Stage, answers: list[Answer], key: str, workflow: str = "o
     answers.append(await stage.start(key, workflow=workflow))
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def abandoned_row(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -89,7 +89,7 @@ async def claimed_by_the_dead(
 
 @scenario(
     faults=(SlowQuery(f"{RESERVATIONS}.SELECT", at_most=1),),
-    properties=(*EVERYWHERE, somebody_is_late),
+    properties=(*STRICTLY, somebody_is_late),
     parameters={**EACH, "workflow": ("order", "unhurried")},
 )
 async def overtaken(
@@ -122,7 +122,7 @@ async def overtaken(
 
 @scenario(
     faults=(SlowQuery(f"{RESERVATIONS}.UPDATE", at_most=1),),
-    properties=(*EVERYWHERE, a_claim_is_taken_for_lost),
+    properties=(*STRICTLY, a_claim_is_taken_for_lost),
     parameters=EACH,
 )
 async def claim_window(
@@ -150,7 +150,7 @@ async def claim_window(
         SlowQuery(f"{RESERVATIONS}.CREATE", at_most=1),
         SlowQuery(f"{RESERVATIONS}.INSERT", at_most=1),
     ),
-    properties=(*EVERYWHERE, refused_runs_leave_nothing, somebody_is_late),
+    properties=(*STRICTLY, refused_runs_leave_nothing, somebody_is_late),
     parameters=EACH,
 )
 async def touched_row(
@@ -171,7 +171,7 @@ async def touched_row(
     assert world.ledger.count("began") == 1
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def late_release(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from ..ledger import Entry
+from ..trace import Row
 from ..world import World
 from .losses import FENCES
 from .notes import fields, short, told
@@ -14,6 +15,7 @@ from .watching import Fence, Reserved, Watched, Watching
 __all__ = [
     "ExecutionIsSingle",
     "GivenBackForCause",
+    "GivenBackForItsCause",
     "GivenBackUnstarted",
     "SettledStaysSettled",
     "StartIsDecidedOnce",
@@ -144,6 +146,71 @@ class GivenBackForCause(Watching[Causes]):
             own = seen.own
             cause = own.closed or own.unreadable or own.sealed
             assert cause, f"the claim of {after.key} was given back, and no fence has refused"
+
+
+@attrs.define
+class OwnCauses:
+    """Whose claims the fence may have refused since they were made.
+
+    Attributes:
+        keys: of them, and of claims that were sealed.
+        asked: readings of the fence under way.
+    """
+
+    keys: set[str] = attrs.field(factory=set[str])
+    asked: set[int] = attrs.field(factory=set[int])
+
+
+class GivenBackForItsCause(Watching[OwnCauses]):
+    """A claim goes back only if the fence may have refused that very claim, or it was sealed."""
+
+    name = "each claim goes back for its own cause"
+    kinds = ("effect", "query", "queried", "told")
+
+    def begin(self) -> OwnCauses:
+        """Nothing was refused."""
+        return OwnCauses()
+
+    def observe(self, state: Watched[OwnCauses], event: Row) -> Watched[OwnCauses]:
+        """A reading that fails may refuse whatever is claimed."""
+        own = state.own
+        if event.kind == "query" and FENCES in event.detail[1]:
+            own.asked.add(event.detail[0])
+        elif event.kind == "told":
+            number, what = event.detail
+            own.keys.update(state.rows if number in own.asked and what != "rows" else ())
+            own.asked.discard(number)
+            return state
+        return super().observe(state, event)
+
+    def moved(self, seen: Watched[OwnCauses], before: Fence, after: Fence, world: World) -> None:
+        """A fence that shuts may refuse whatever is claimed."""
+        del before, world
+        seen.own.keys.update(seen.rows if after.state != "open" else ())
+
+    def noted(self, seen: Watched[OwnCauses], entry: Entry, world: World) -> None:
+        """A sealed claim may go back."""
+        del world
+        if entry.kind == "log claim-sealed":
+            seen.own.keys.add(fields(entry)["key"])
+
+    def changed(
+        self,
+        seen: Watched[OwnCauses],
+        before: Reserved | None,
+        after: Reserved | None,
+        world: World,
+    ) -> None:
+        """A claim begins without a cause, unless the fence is shut; a give-back needs one."""
+        del world
+        if after is None:
+            return
+        own, is_shut = seen.own, seen.fence.state != "open"
+        if is_given_back(before, after):
+            assert after.key in own.keys, f"{after.key} was given back, and nothing refused it"
+        elif after.state == "started" and (before is None or before.state == "reserved"):
+            own.keys.discard(after.key)
+            own.keys.update([after.key] if is_shut else [])
 
 
 class GivenBackUnstarted(Watching[set[str]]):

@@ -4,7 +4,7 @@ from ..scenario import scenario
 from ..world import World
 from .bystanders import rewire, row_of
 from .deployment import DESIGNS, Answer, Design, Stage, Topology, set_stage
-from .properties import EVERYWHERE
+from .properties import STRICTLY
 from .setting import EACH
 
 __all__ = ["STORIES", "derived_key", "other_payload", "strangers_key", "unsupported"]
@@ -18,7 +18,7 @@ def is_nobodys_business(answer: Answer) -> bool:
     return answer.status == 403 and answer.body.get("reason") == {"code": OWNER}
 
 
-@scenario(properties=EVERYWHERE, parameters={**EACH, "state": ("open", "draining")})
+@scenario(properties=STRICTLY, parameters={**EACH, "state": ("open", "draining")})
 async def strangers_key(
     world: World, topology: Topology = "objects", design: Design = "router", state: str = "open"
 ) -> None:
@@ -42,7 +42,7 @@ async def strangers_key(
 
 
 @scenario(
-    properties=EVERYWHERE,
+    properties=STRICTLY,
     parameters={
         "topology": ("process", "objects"),
         "design": DESIGNS,
@@ -68,7 +68,7 @@ async def derived_key(
     assert (again.status, again.run_id) == (200, started.run_id)
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def other_payload(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:
@@ -80,7 +80,7 @@ async def other_payload(
     assert again.body == first.body, "another payload has changed what is shown"
 
 
-@scenario(properties=EVERYWHERE, parameters=EACH)
+@scenario(properties=STRICTLY, parameters=EACH)
 async def unsupported(
     world: World, topology: Topology = "objects", design: Design = "router"
 ) -> None:

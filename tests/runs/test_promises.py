@@ -4,12 +4,14 @@ import re
 from typing import Any, NoReturn
 
 import pytest
+import trio
 
 from durasim.actors import Address
-from durasim.actors.runs import RunObject, is_execution_fence_refusal
+from durasim.actors.runs import Owner, RunObject, is_execution_fence_refusal
 from durasim.sim import Job, LoseReply, Mutant, Ordinary, Recorded, Scenario, World, run_once
 from durasim.sim.ordinary import OrdinaryLog
 from durasim.sim.runs import SYSTEM, losses, lost, properties
+from durasim.sim.runs.bystanders import rewire
 from durasim.sim.runs.deployment import set_stage
 from durasim.sim.runs.logged import left_claims_are_logged
 from durasim.sim.runs.remains import Begun, look_at_run, look_at_thread
@@ -76,6 +78,38 @@ def test_a_key_that_is_stranded_by_nothing_is_found() -> None:
     result = run_once(Job(scenario=story, seed=0, source=Recorded([])))
 
     assert [each.property for each in result.failures] == ["no key is stranded"]
+
+
+async def refused_then_failed(world: World) -> None:
+    """A key is refused; later, when the deployment is open, its start fails for another reason."""
+    stage = await set_stage(world, "objects", "router")
+    await stage.surely_move("open", "draining")
+    await stage.start("key-1")
+    await stage.surely_move("draining", "open")
+    rewire(stage, request_context=refuse)
+    # Whoever is awake knows the policy of before.
+    await trio.sleep(60)
+    await stage.start("key-1")
+
+
+async def refuse(run_id: str, owner: Owner) -> NoReturn:
+    """Be against it."""
+    raise PermissionError(f"{owner.id} may not start {run_id}")
+
+
+def test_a_refusal_long_ago_is_no_cause_to_give_a_claim_back() -> None:
+    """A claim goes back for what happened to it, not for what happened to the one before."""
+    watched = (properties.given_back_for_cause, properties.given_back_for_its_cause)
+    story = Scenario("refused, then failed", refused_then_failed, properties=watched)
+    (careless,) = [each for each in SYSTEM.mutants if each.name == "any_start_failure"]
+    job = Job(scenario=story, seed=0, source=Ordinary())
+
+    right = run_once(job)
+    with careless.applied():
+        wrong = run_once(job)
+
+    assert right.failures == ()
+    assert [each.property for each in wrong.failures] == ["each claim goes back for its own cause"]
 
 
 async def two_refused(world: World) -> None:
