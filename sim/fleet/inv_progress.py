@@ -30,6 +30,8 @@ FINAL: Final = frozenset(
     "BAD_REQUEST NOT_FOUND UNDELIVERED".split()
 )
 """Before the upload, these end a deploy at once."""
+WAITED: Final = frozenset({"NATIVE_TARGET_UNPROVEN", "NATIVE_HINT_CONFLICT", "READBACK_MISMATCH"})
+"""After the upload, these say that something was waited for until the deadline."""
 TRIPLE: Final = ("runId", "ownerGen", "ownerFence")
 
 
@@ -254,7 +256,7 @@ class TerminalDoesNotWait(OfDeploys):
 
     def reported(self, seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> None:
         """A deploy without a change of containers needs nothing of them."""
-        if not attempt.sent or data["outcome"] != "failed" or not attempt.registry_mode:
+        if not attempt.sent or data["code"] not in WAITED or not attempt.registry_mode:
             return
         ground = seen.log.ground
         own = seen.own
