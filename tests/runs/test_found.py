@@ -1,0 +1,121 @@
+"""What soaks have found: of right code nothing, and in what judges it four mistakes."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from durasim.sim import (
+    Job,
+    Ordinary,
+    Recorded,
+    RunResult,
+    Scenario,
+    World,
+    make_source,
+    run_once,
+)
+from durasim.sim.faults import KINDS, DuplicateQuery, DuplicateRequest
+from durasim.sim.runs.delivered import still_registered
+from durasim.sim.runs.properties import answers_fit
+from durasim.sim.runs.setting import HOMES, RESERVATIONS
+from durasim.sim.runs.storm import anything_fails, router_assumed
+
+
+def told(
+    scenario: Scenario, seed: int, parameters: Mapping[str, str], *planned: tuple[str, str]
+) -> RunResult:
+    """Run *scenario* with the deviations *planned*, each of which must happen."""
+    job = Job(scenario=scenario, seed=seed, source=Recorded(planned), parameters=parameters)
+    result = run_once(job)
+
+    assert [(each.choice, each.option) for each in result.deviations] == list(planned)
+    return result
+
+
+def test_a_seal_is_no_trace_of_a_start_that_is_shut_out() -> None:
+    """A claim is refused for good while the deployment drains: its object writes that it is."""
+    sealed_while_shut = 0
+    for seed in range(40):
+        parameters = {"design": "sealer"}
+        source = make_source(
+            "swarm", scenario=still_registered, seed=seed, parameters=parameters, ordinary=None
+        )
+        job = Job(scenario=still_registered, seed=seed, source=source, parameters=parameters)
+        result = run_once(job)
+        assert result.ok, seed
+        kinds = [str(row.detail[0]) for row in result.rows if row.kind == "effect"]
+        moves = [number for number, kind in enumerate(kinds) if kind == "log execution-fence-moved"]
+        sealed_while_shut += "log claim-sealed" in kinds[moves[0] : moves[1]]
+
+    assert sealed_while_shut > 0
+
+
+@pytest.mark.parametrize(("callers", "holds"), [(1, False), (2, True)])
+def test_whoever_starts_beside_another_may_be_told_to_wait(callers: int, holds: bool) -> None:
+    """Also if the others have their answers by then; who is alone is told what the start was."""
+
+    async def beside(world: World) -> None:
+        note = world.ledger.note
+        note("deployed", ("objects", "router"))
+        for _ in range(callers):
+            note("asked", ("ann", "key-1"))
+        note("log start-decided", (("key", "key-1"), ("runId", "run-1"), ("stamp", 1)))
+        for _ in range(callers):
+            note("answered", ("ann", "key-1", 503, "IDEMPOTENT_START_PENDING", None, "", False))
+
+    story = Scenario("beside", beside, properties=(answers_fit,))
+
+    assert told(story, 0, {}).ok is holds
+
+
+def test_a_request_that_arrives_twice_is_two_callers() -> None:
+    """The second copy starts the run, and the first is told to wait, or the other way round."""
+    parameters = {"topology": "objects", "design": "holder", "workflow": "order"}
+    job = Job(scenario=anything_fails, seed=0, source=Ordinary(), parameters=parameters, log=True)
+    starts = [
+        name
+        for name, options in run_once(job).log
+        if name.endswith(".fetch by cy") and "twice" in options
+    ]
+    assert len(starts) == 3
+
+    waits = 0
+    # The third is sent when the faults have ended.
+    for name in starts[:2]:
+        result = told(anything_fails, 0, parameters, (name, "twice"))
+        assert result.ok, name
+        answers = [str(row.detail[1]) for row in result.rows if row.detail[:1] == ("answered",)]
+        waits += any("'cy', 'key-3', 503, 'IDEMPOTENT_START_PENDING'" in each for each in answers)
+    assert waits > 0
+
+
+def test_a_claim_may_be_unheard_of_by_who_was_reset() -> None:
+    """The process is reset while its claim is under way: that is a loss, and no design's fault."""
+    result = told(
+        router_assumed,
+        65,
+        {"topology": "process", "workflow": "quick"},
+        ("await 15 of RunProcess/process in serve", "aborted"),
+    )
+
+    finals = [str(row.detail[1]) for row in result.rows if row.detail[:1] == ("final",)]
+    assert any("IDEMPOTENT_START_UNRESOLVABLE" in each for each in finals)
+    assert result.ok
+
+
+def test_a_storm_has_every_kind_of_fault() -> None:
+    """Each everywhere, once."""
+    assert {type(each) for each in anything_fails.faults} == set(KINDS)
+    assert all(each.where is None and each.at_most == 1 for each in anything_fails.faults)
+
+
+def test_the_router_is_spared_what_it_assumes_and_nothing_else() -> None:
+    """No start arrives twice, and nothing that is asked of the reservations runs twice."""
+    twice = [
+        each
+        for each in router_assumed.faults
+        if isinstance(each, DuplicateRequest | DuplicateQuery)
+    ]
+
+    assert {type(each) for each in router_assumed.faults} == set(KINDS)
+    assert not {each.where for each in twice} & {None, RESERVATIONS, *HOMES}
