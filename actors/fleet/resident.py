@@ -23,7 +23,7 @@ from .owners import Owner, is_superseded
 from .reconcile import ImageCycle
 from .registry import Registry
 from .removal import RemovalGuard
-from .standings import executing_count, read_standings
+from .standings import executing_count, read_all, read_standings
 from .wiring import REGISTRY, fleet_of
 from .workspaces import REMOVED, Workspaces
 
@@ -211,7 +211,7 @@ class Resident(DurableObject):
 
     async def deploy_info(self) -> dict[str, Any]:
         """Say what runs here and what is kept, for a deploy (OP-33). Writes nothing."""
-        standings = await read_standings(self, self._workspaces, self._workspaces.threads())
+        standings = await read_all(self, self._workspaces)
         counts = [*standings.values()]
         progress, in_flight = self._cycle.records.progress(), self._in_flight
         info: dict[str, Any] = {

@@ -13,7 +13,7 @@ from .state_worker import ask_owner, owner_answer
 from .wiring import fleet_of
 from .workspaces import Workspaces
 
-__all__ = ["executing_count", "read_standings", "standing_of"]
+__all__ = ["executing_count", "read_all", "read_standings", "standing_of"]
 
 
 async def read_standings(
@@ -39,6 +39,18 @@ async def read_standings(
             )
         else:
             standings[thread] = "unknown"
+    return standings
+
+
+async def read_all(context: Context, workspaces: Workspaces) -> dict[str, Standing]:
+    """Return how every thread stands. Reads only (P8.2).
+
+    One that was registered while the ledger was asked is unknown: its attach may have begun before
+    any fence, and its permit may have ended since.
+    """
+    standings = await read_standings(context, workspaces, workspaces.threads())
+    for thread in workspaces.threads():
+        standings.setdefault(thread, "unknown")
     return standings
 
 

@@ -1,9 +1,11 @@
 """How threads stand, counted and read."""
 
+import trio
+
 from durasim.actors.fleet.outcomes import Granted
 from durasim.actors.fleet.standings import executing_count
 
-from .residence import A, Residence, reside
+from .residence import ANN, BOB, A, Residence, reside
 
 
 def test_an_operation_and_its_own_owner_are_one_execution() -> None:
@@ -30,3 +32,19 @@ def test_rows_of_other_code_are_unknown_and_not_asked_about() -> None:
         assert isinstance(await here.attach(thread="t5"), Granted)
 
     reside(story)
+
+
+def test_what_is_registered_while_the_ledger_is_asked_is_unknown() -> None:
+    """Nobody was asked about it, and neither its permit nor its operation is left to be counted."""
+
+    async def story(here: Residence) -> None:
+        await here.live(ANN)
+        await here.attach(ANN)
+        await here.live(BOB, "t2")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(here.attach, BOB, "t2")
+            assert await here.standing() == (1, 0, 1, 2)
+        assert await here.standing() == (2, 0, 0, 2)
+
+    late = ("reply 1 of StateWorker/.fetch to Resident/repo:o/a", "1 s late")
+    reside(story, deviations=(late,))
