@@ -122,11 +122,18 @@ class ImageCycle:
     async def container_ready(self, boot_id: str) -> bool:
         """Report the boot of that id, which is whole, if it can be the replacement that is owed.
 
-        Needs no permit: it begins nothing, and it is what ends a debt under a fence.
+        Needs no permit: it begins nothing, and it is what ends a debt under a fence. A callback
+        that comes late or twice is about a boot that no longer runs, and proves nothing. Returns
+        whether no debt is left.
         """
+        if self.records.pending() is None:
+            return True
+        activity = await self._probe()
         marker = self.records.pending()
-        if marker is None or not self.is_replacement(marker, boot_id):
+        if activity is None or activity.boot_id != boot_id:
             return marker is None
+        if marker is not None and not self.is_replacement(marker, boot_id):
+            return False
         return await self.report()
 
     def is_replacement(self, marker: PendingMarker, boot_id: str) -> bool:

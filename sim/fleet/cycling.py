@@ -34,6 +34,7 @@ __all__ = [
     "debt_meets_another",
     "held_first",
     "held_from_outside",
+    "hydrates_into_a_debt",
     "native_rows_stay",
     "reports_cross",
     "retained_in_container",
@@ -201,6 +202,28 @@ async def reports_cross(world: World) -> None:
     await closing(fleet)
 
 
+@scenario(
+    faults=(*CYCLE, DuplicateRequest("Resident.container_ready", at_most=1)),
+    properties=(*EVERYWHERE, REPORTED),
+    settle_s=8_000,
+)
+async def hydrates_into_a_debt(world: World) -> None:
+    """A container that booted on the old image becomes whole when a debt has begun (found here)."""
+    fleet = set_fleet(world)
+    await begun(fleet, RUN, work="write save")
+    await drained(fleet)
+    fleet.ground.stop("member-1", "platform")
+    fleet.ground.containers["member-1"].hydrate_s = 60
+    await booted(fleet)
+    await trio.sleep(10)
+    build, target = build_named(fleet, "commit-a@1"), selected(fleet, "image:2")
+    await reconciled(fleet, build, target, times=4, pause_s=20)
+    await detached(fleet, RUN)
+    await ended(fleet, RUN)
+    await reconciled(fleet, build, target)
+    await closing(fleet)
+
+
 async def posted(fleet: Fleet, target: Mapping[str, Any], who: str = "deployer") -> None:
     """Ask the router to reconcile every member to *target*."""
     stamp = fleet.ground.versions[-1].artifact.stamp
@@ -342,5 +365,6 @@ STORIES: Final = (
     debt_for_hours,
     retained_in_container,
     native_rows_stay,
+    hydrates_into_a_debt,
 )
 """In the order of their numbers."""

@@ -25,6 +25,7 @@ FLEET: Final = "durasim.actors.fleet"
 
 right_admitted = Resident._admitted
 right_answer = owners.answer_form
+right_names = owners.names_owner
 right_begin = images.ImageRecords.begin
 
 
@@ -85,7 +86,19 @@ def image_decision_clears_history(
     return decision
 
 
+def ending_of_any_generation(owner: owners.Owner, thread: str, row: Any) -> bool:
+    """Compare the run and the thread of an ending: the rule of the specification."""
+    fields: Mapping[str, Any] = row or {}
+    if "runId" in fields:
+        return right_names(owner, thread, row)
+    return (fields.get("id"), fields.get("thread")) == (owner.run_id, thread)
+
+
 FORGETTING: Final = (
+    Mutant(
+        "ending_of_any_generation", f"{FLEET}.owners:names_owner", ending_of_any_generation,
+        ending_of_before, ("INV-13", "INV-14"), needs_fault=False,
+    ),
     Mutant(
         "owner_by_run_id", f"{FLEET}.owners:names_owner", owner_by_run_id, ending_of_before,
         ("INV-13", "INV-14"), needs_fault=False,

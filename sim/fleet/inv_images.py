@@ -372,7 +372,42 @@ class LegacyVerifiesNothing(Check[None]):
             assert stored.target is not None, f"{resource} verifies a progress without a target"
 
 
+class RunsItsTarget(Check[dict[str, str]]):
+    """A member that is called verified runs its target, if it runs at all."""
+
+    name = "a verified member runs its target"
+    level = 5
+    sees = (f"answer {RECONCILE}", "answer Resident.deploy_info")
+
+    def begin(self) -> dict[str, str]:
+        """Resource to physical member, as far as it was looked up."""
+        return {}
+
+    def see(self, seen: Seen[dict[str, str]]) -> None:
+        """Look at the container, while the application still selects that target."""
+        answer: Answer = seen.entry.data
+        said, ground = table(answer.value), seen.log.ground
+        if seen.entry.kind.endswith("deploy_info"):
+            target = table(
+                said.get("imageTarget") if said.get("imageReport") == "current" else None
+            )
+        else:
+            target = table(said.get("target") if said.get("verified") is True else None)
+        history = {} if ground is None else ground.applications
+        name = str(target.get("application"))
+        if ground is None or name not in history or history[name][-1][1].wire() != target:
+            return
+        resource = answer.call.address.name
+        if resource not in seen.own:
+            found = {each.resource: member for member, each in ground.containers.items()}
+            seen.own.update(found)
+        container = ground.containers[seen.own[resource]]
+        runs = not container.running or container.image == target["image"]
+        assert runs, f"{resource} is called current, and runs {container.image}"
+
+
 IMAGES: Final = (
+    RunsItsTarget(),
     VerifiedWasReported(),
     NoTimerEndsDebt(),
     DebtIsKept(),

@@ -359,8 +359,8 @@ MEMBERS: Final = (
     RemovalIsProved(),
     PrivateFilesStay(),
     ImagesTouchNothingElse(),
-    RetainedIsExact(),
     LiveIsSaid(),
+    RetainedIsExact(),
     CountedOnce(),
 )
 """In the order of their numbers, but what names a cause goes before what names its effect."""

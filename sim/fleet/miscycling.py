@@ -26,6 +26,7 @@ from .cycling import (
     debt_meets_another,
     held_first,
     held_from_outside,
+    hydrates_into_a_debt,
     reports_cross,
     retained_in_container,
     skipped_over_debt,
@@ -158,7 +159,20 @@ def cycle_over_retained(self: Resident) -> bool:
     return self._in_flight.count() > 0
 
 
+def callback_of_any_boot(
+    self: reconcile.ImageCycle, marker: images.PendingMarker, boot_id: str
+) -> bool:
+    """Take any container that is whole for the replacement: the rule of the specification."""
+    del self, marker, boot_id
+    return True
+
+
 MISCYCLING: Final = (
+    Mutant(
+        "callback_of_any_boot", f"{FLEET}.reconcile:ImageCycle.is_replacement",
+        callback_of_any_boot, hydrates_into_a_debt, ("a verified member runs its target",),
+        needs_fault=False,
+    ),
     Mutant(
         "commit_only_cache", f"{FLEET}.images:is_same", commit_only_cache, another_build,
         ("INV-77",), needs_fault=False,
