@@ -356,9 +356,11 @@ class DebtIsRecovered(Check[Recoveries]):
             assert not (verified and debts), f"the fence was verified over {debts[0]}"
             return
         fitted = own.sent.pop((answer.call.caller, answer.call.number), None)
-        if fitted is not None and answer.error is not None and fitting(seen.log, answer.call):
+        # An error without a code of ours is a failure, and refuses nothing.
+        is_refused = answer.error is not None and isinstance(answer.error.code, str)
+        if fitted is not None and is_refused and fitting(seen.log, answer.call):
             assert fitting(seen.log, answer.call) != fitted, (
-                f"a recovery that fits was refused: {answer.error.code}"
+                f"a recovery that fits was refused: {answer.error}"
             )
 
 
