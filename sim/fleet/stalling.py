@@ -35,9 +35,9 @@ async def audit_not_readable(self: Registry, permit_id: str) -> dict[str, Any]:
 
 
 async def refusal_keeps_fence(context: Any, fence_id: str) -> fencing.Readback:
-    """Say that the fence was taken back."""
+    """Leave the fence to the end of the drain, and say that nothing is known of it."""
     del context, fence_id
-    return fencing.Readback("withdrawn", "matched")
+    return fencing.Readback("withdraw-uncertain", "not-attempted")
 
 
 def commit_from_artifact_id(self: BuildStamp) -> dict[str, Any]:
