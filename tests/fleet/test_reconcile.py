@@ -195,6 +195,22 @@ def test_a_boot_that_was_already_there_ends_no_debt() -> None:
     reside(story)
 
 
+def test_a_callback_of_a_boot_that_is_gone_ends_no_debt() -> None:
+    """It comes late, is another than the debt met, and what runs is still the old one."""
+
+    async def story(here: Residence) -> None:
+        await here.attach()
+        first = str(here.container.boot_id)
+        here.fleet.ground.stop("member-1", "platform")
+        await here.stub.refresh(here.origin())
+        target = here.other_target()
+        assert await here.reconcile(target) == DEFERRED
+        assert await here.stub.container_ready(first) == {"reported": False}
+        assert "image:pending" in here.stored
+
+    reside(story)
+
+
 def test_a_debt_from_before_targets_ends_by_any_boot_that_is_whole() -> None:
     """Until then every request conflicts; afterwards the target is begun anew."""
 
