@@ -105,8 +105,6 @@ async def begin(registry: Registry, ticket: Ticket) -> None:
 
 def refusal_of(outcome: Refused) -> Exception:
     """Return the error by which a refusal goes on to whoever asked for the request."""
-    if outcome.code == "UNDELIVERED":
-        return refused("OUTCOME_UNKNOWN", outcome.detail)
     return refused(outcome.code, outcome.detail)
 
 

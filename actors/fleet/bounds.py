@@ -29,16 +29,20 @@ exactly is enough (I-32)."""
 DRAIN_MINUTES_MAX: Final = 90
 """The longest drain, and what a runner asks for: 90 around a wait of 60 leaves 30 (P5.6)."""
 DRAIN_MINUTES_DEFAULT: Final = 60
+"""Of a drain that an operator asks for without saying how long."""
 QUIET_WAIT_MS: Final = 60 * MINUTE_MS
 """How long a runner waits for a quiet fleet, counted from its drain (L, operation 6)."""
 ATTEMPT_PAUSE_MS: Final = MINUTE_MS
 """From one attempt of a runner to the next."""
 CYCLE_BOUND_MS: Final = 10 * MINUTE_MS
-"""How long image holds keep a drain, and how long a runner waits for images after its upload."""
+"""How long image holds keep a lift that was asked, and how long a runner waits for images after its
+upload: a member that has not reported by then keeps its marker, and the fleet opens without it."""
 RECEIPTS_MAX: Final = 128
 """Release receipts kept, the newest; the rest can no longer be acknowledged (P17.3)."""
 BY_CHARS_MAX: Final = 80
+"""Of the name of who drains. Longer is refused, as every number out of bounds is: never cut."""
 REASON_CHARS_MAX: Final = 200
+"""Of the reason of a drain."""
 EVIDENCE_URL_CHARS: Final = (16, 1000)
 """Fewest and most characters of an evidence URL."""
 

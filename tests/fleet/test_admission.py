@@ -222,6 +222,23 @@ def test_a_registry_without_keyed_permits_refuses() -> None:
     assert seen.calls == Counter({"begin_keyed": 1})
 
 
+class ForgetfulRegistry(Registry, name="Registry"):
+    """Has lost every permit by the time it is ended, and says so."""
+
+    async def end_keyed(self, permit_id: str, provenance_sha256: str, producer: Any) -> Any:
+        """Know nothing of it."""
+        del permit_id, provenance_sha256, producer
+        raise FleetRefused("ADMISSION_UNKNOWN", "it was recovered")
+
+
+def test_an_end_that_is_refused_settles_nothing() -> None:
+    """A permit that is gone without a receipt was not released: nothing is read, nothing sent."""
+    seen = played(registry=ForgetfulRegistry)
+    assert seen.asker.outcome == Granted("done")
+    assert seen.calls == Counter({"begin_keyed": 1, "end_keyed": 1})
+    assert seen.codes == ["SETTLEMENT_UNKNOWN"]
+
+
 class StrangeRegistry(DurableObject, name="Registry"):
     """Answers that the id exists, and shows a row that is not what was asked."""
 

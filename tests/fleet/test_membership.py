@@ -46,6 +46,10 @@ def test_a_member_is_listed_once_and_pending_until_it_can_be_used() -> None:
         active = await registry.activate_member("repo:a")
         assert active == {**row, "activation": "active"}
         assert await registry.list_members() == [active]
+        other = await registry.add_member("repo:b", "m-2")
+        assert await registry.list_members() == [active, other]
+        assert await stage.code(registry.add_member("repo:c", "m-2")) == "BAD_REQUEST"
+        assert await registry.remove_member("repo:b") == other
         assert await stage.code(registry.activate_member("repo:b")) == "NOT_FOUND"
         assert await stage.code(registry.remove_member("repo:b")) == "NOT_FOUND"
         assert await registry.remove_member("repo:a") == active

@@ -8,6 +8,7 @@ import trio
 from durasim.actors.fleet.bounds import MINUTE_MS, RECEIPTS_MAX
 from durasim.sim import AlarmTwice
 
+from .lone_registry import LoneRegistry
 from .registry_stage import (
     HASH,
     ID,
@@ -201,6 +202,19 @@ def test_an_alarm_that_rings_again_leaves_the_drain_that_lives() -> None:
         assert "drain" not in stage.stored
 
     staged(story, AlarmTwice(), deviations=[("alarm 1 of Registry/registry", "twice")])
+
+
+def test_an_alarm_without_a_drain_does_nothing() -> None:
+    """It may ring late, after the lift; a row that nobody can read is left to the next drain."""
+    lone = LoneRegistry()
+    for row in (None, "what nobody can read"):
+        if row is not None:
+            lone.kv.put("drain", row)
+        lone.alarm = lone.now_ms
+        lone.ring()
+        assert lone.kv.get("drain") == row
+        assert lone.ask(lone.registry.draining()) is None
+    assert lone.ask(lone.registry.drain(1))["since"] == lone.now_ms
 
 
 # ---- admission
