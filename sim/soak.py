@@ -143,7 +143,8 @@ class Soak:
     @property
     def explorations(self) -> tuple[Exploration, ...]:
         """All of them: of the stories, then of the comparisons."""
-        return tuple(each.exploration for each in chain(self.stories, self.compared))
+        stories = tuple(each.exploration for each in self.stories)
+        return (*stories, *(each.exploration for each in self.compared))
 
     @property
     def runs(self) -> int:

@@ -2,7 +2,6 @@
 
 import re
 
-import attrs
 import pytest
 
 from durasim.sim import Comparison, System, registered, resolve, soaking
@@ -138,9 +137,8 @@ def test_fewer_runs_than_comparisons_are_refused(
     shop: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each needs one; none at all is fine."""
-    (system,) = soaking.registered()
-    doubled = attrs.evolve(system, comparisons=(*system.comparisons, *system.comparisons))
-    monkeypatch.setattr(soaking, "registered", lambda: (doubled,))
+    stories, comparisons = soaking.asked_for(["shop"])
+    monkeypatch.setattr(soaking, "asked_for", lambda _: (stories, comparisons * 2))
 
     assert shop.refused("soak", "shop", "--runs", "5", "--compared", "1") == (
         "durasim: 1 run for 2 comparisons"
