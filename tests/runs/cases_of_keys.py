@@ -110,6 +110,7 @@ KEYS: dict[str, Case] = {
     "17": case(
         "the loser looks again, and is shown what the winner has persisted",
         (raced.overtaken, {"workflow": "order"}),
+        raced.outrun,
         "test_claims.py::test_case_17_a_winner_that_has_persisted_is_shown",
     ),
     "18": case(
