@@ -3,7 +3,7 @@
 What another level of the code has written may lack a field or have another form: then it is None.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 __all__ = ["as_int", "as_list", "as_mapping", "as_text"]
@@ -26,4 +26,4 @@ def as_mapping(value: object) -> Mapping[str, Any] | None:
 
 def as_list(value: object) -> list[Any]:
     """Return *value* if it is a list, or else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return list(cast("Sequence[Any]", value)) if isinstance(value, list) else []
