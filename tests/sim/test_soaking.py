@@ -138,7 +138,12 @@ def test_fewer_runs_than_comparisons_are_refused(
 ) -> None:
     """Each needs one; none at all is fine."""
     stories, comparisons = soaking.asked_for(["shop"])
-    monkeypatch.setattr(soaking, "asked_for", lambda _: (stories, comparisons * 2))
+
+    def asked_for(names: tuple[str, ...]) -> object:
+        del names
+        return stories, comparisons * 2
+
+    monkeypatch.setattr(soaking, "asked_for", asked_for)
 
     assert shop.refused("soak", "shop", "--runs", "5", "--compared", "1") == (
         "durasim: 1 run for 2 comparisons"
