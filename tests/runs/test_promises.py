@@ -16,6 +16,8 @@ from durasim.sim.runs.deployment import set_stage
 from durasim.sim.runs.logged import left_claims_are_logged
 from durasim.sim.runs.remains import Begun, look_at_run, look_at_thread
 
+from ..tidy import ROOT
+
 NAMES = {
     each.name
     for each in (*SYSTEM.properties, *(p for s in SYSTEM.scenarios for p in s.properties))
@@ -28,7 +30,9 @@ def test_every_property_stands_beside_a_promise() -> None:
     """By its name, and no other name stands there."""
     listed = set(re.findall(r"`([^`]+)`", (properties.__doc__ or "").replace("\n", " ")))
 
-    assert {name for name in listed if not name.endswith(".py")} == NAMES
+    files = {name for name in listed if name.endswith(".py")}
+    assert listed - files == NAMES
+    assert [name for name in sorted(files) if not (ROOT / "tests/runs" / name).is_file()] == []
 
 
 async def hushed_up(releasing: Any, key: str, run_id: str, error: Exception, log: Any) -> NoReturn:
