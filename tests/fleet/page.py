@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from durasim.actors.fleet import CODES, RUNNER_MACHINE
 from durasim.actors.fleet.drain import DRAIN_MACHINE
-from durasim.actors.fleet.images import IMAGE_MACHINE
+from durasim.actors.fleet.images import IMAGE_DECISIONS, IMAGE_MACHINE
 from durasim.actors.fleet.machines import Machine
+from durasim.actors.fleet.owners import CLASSIFICATION
 from durasim.actors.fleet.permits import PERMIT_MACHINE
 from durasim.actors.fleet.recovery import RECOVERY_MACHINE
 from durasim.sim import Job, Ordinary, Row, Scenario, World, run_once, scenario
@@ -97,6 +98,30 @@ def images() -> str:
     return table(("state", "event", "next", "effect"), rows)
 
 
+def owners() -> str:
+    """Return the table by which a registration is judged; the first row that matches decides."""
+    rows = (
+        (
+            ", ".join(rule.registration),
+            rule.fence or "any",
+            rule.answer or "any",
+            f"**{rule.standing}**",
+            rule.why,
+        )
+        for rule in CLASSIFICATION
+    )
+    return table(("registration", "accepted attach", "ledger", "counts as", "why"), rows)
+
+
+def decisions() -> str:
+    """Return the table of what a request for an image asks of a member."""
+    rows = (
+        ("yes" if owed else "no", form, f"`{decision}`")
+        for (owed, form), decision in IMAGE_DECISIONS.items()
+    )
+    return table(("owes a report", "build and target in store", "decision"), rows)
+
+
 def codes() -> str:
     """Return the table of reason codes."""
     rows = (
@@ -112,6 +137,8 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "quoted recovery": lambda: machine(RECOVERY_MACHINE),
     "deploy runner": lambda: machine(RUNNER_MACHINE),
     "member image": images,
+    "image decision": decisions,
+    "owners": owners,
     "reason codes": codes,
     "one deploy": lambda: chart(one_deploy, "the deploy begins"),
     "one recovery": lambda: chart(one_recovery, "the recovery begins"),
