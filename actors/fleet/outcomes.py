@@ -69,6 +69,7 @@ class Uncertain:
 
 
 Outcome = Granted[T] | Refused | Uncertain
+"""How any call of the fleet ends at its caller: one of three, apart in the types."""
 
 
 def outcome_of(error: Exception) -> "Refused | Uncertain":

@@ -68,6 +68,8 @@ def test_members_are_those_of_the_verdict_each_once() -> None:
     twice = {**answer(), "reconciled": [row("m1"), row("m2"), row("m2")]}
     assert reconcile_problems(twice, MEMBERS, "b", TARGET) == other
     assert member_problems({**residents(), "count": 3}, MEMBERS, "b", TARGET) == other
+    nameless = {**answer(), "reconciled": [row("m1"), {**row(), "physicalMember": None}]}
+    assert reconcile_problems(nameless, ("m1",), "b", TARGET) == other
     by_resource = {**answer(), "reconciled": [{**row(), "physicalMember": None, "resource": "m1"}]}
     assert reconcile_problems(by_resource, ("m1",), "b", TARGET) == []
 

@@ -244,6 +244,14 @@ class Changing(Registry, name="Registry"):
         return await super().recover_quoted(*given)
 
 
+class Unsure(Registry, name="Registry"):
+    """Fails when a fence is to be set."""
+
+    async def set_fence(self, owner: Any, producer: Any, ends: Any) -> dict[str, Any]:
+        """Fail."""
+        raise RuntimeError(f"lost {owner} {producer} {ends}")
+
+
 class Forgetful(Registry, name="Registry"):
     """Cannot list its members."""
 
@@ -259,6 +267,7 @@ class Forgetful(Registry, name="Registry"):
         (Unable, "?"),
         (Changing, "QUOTE_MISMATCH"),
         (Forgetful, "RECOVERY_NOT_IDLE"),
+        (Unsure, "?"),
     ],
 )
 def test_an_uncertain_deletion_buys_one_read(registry: type[Registry], code: str | None) -> None:
