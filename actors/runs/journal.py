@@ -14,10 +14,11 @@ from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from .run_errors import RunStateUnreadableError
 from .snapshots import Snapshot
 
-__all__ = ["Deadline", "Journal", "Pending", "is_charged"]
+__all__ = ["Deadline", "Journal", "Pending", "is_charged", "still_due"]
 
 JOURNAL_KEY: Final = "flowsafe:run-owner-recovery:v1"
 DEADLINE_KEY: Final = "flowsafe:run-deadline:v1"
+RESUME_KEY: Final = "flowsafe:run-resume:v1"
 SEALED_KEY: Final = "flowsafe:sealed-claim:v1"
 VERSION: Final = 1
 WATCH: Final = timedelta(seconds=60)
@@ -46,6 +47,7 @@ class Deadline:
     Attributes:
         at_ms: when it is due, milliseconds since 1970.
         on_deadline: "resume" or "time-out".
+        suspension: which one of the run it ends; none other.
         attempts: how many tries have failed and were charged.
     """
 
@@ -53,7 +55,29 @@ class Deadline:
     run_id: str
     at_ms: int
     on_deadline: str
+    suspension: int
     attempts: int = 0
+
+
+def deadline_of(snapshot: Snapshot) -> Deadline | None:
+    """Return the deadline of a run as it stands; None if it has none."""
+    if snapshot.deadline_ms is None or snapshot.status != "suspended":
+        return None
+    return Deadline(
+        snapshot.workflow_id, snapshot.run_id, snapshot.deadline_ms, snapshot.on_deadline,
+        snapshot.revision,
+    )  # fmt: skip
+
+
+def still_due(kept: Deadline | None, snapshot: Snapshot) -> Deadline | None:
+    """Return the deadline to keep once *snapshot* is seen, which may be older than *kept*.
+
+    That of the same suspension stays with its failed tries.
+    """
+    found = deadline_of(snapshot)
+    if kept is None or kept.suspension < snapshot.revision:
+        return found
+    return None if found is None and kept.suspension == snapshot.revision else kept
 
 
 class Journal:
@@ -62,6 +86,7 @@ class Journal:
     Stored keys:
         flowsafe:run-owner-recovery:v1: the attempt under way, as a dict with a version.
         flowsafe:run-deadline:v1: the deadline of the suspension.
+        flowsafe:run-resume:v1: that the run is being resumed: what it parks at next is not known.
         flowsafe:sealed-claim:v1: the newest stamp of a claim that is refused for good.
     """
 
@@ -111,17 +136,23 @@ class Journal:
         else:
             self._storage.kv.put(DEADLINE_KEY, attrs.asdict(deadline))
 
-    def reconcile(self, snapshot: Snapshot) -> None:
-        """Keep the deadline that *snapshot* has, or none."""
-        if snapshot.deadline_ms is None or snapshot.status != "suspended":
-            self.set_deadline(None)
-        else:
-            self.set_deadline(
-                Deadline(
-                    snapshot.workflow_id, snapshot.run_id, snapshot.deadline_ms,
-                    snapshot.on_deadline,
-                )
-            )  # fmt: skip
+    def reconcile(self, snapshot: Snapshot | None) -> None:
+        """Keep the deadline that a run has, as *snapshot* says; None: there is no such run."""
+        self.resumed()
+        self.set_deadline(None if snapshot is None else still_due(self.deadline(), snapshot))
+
+    def resume(self) -> None:
+        """Note that the run is resumed: should that die, somebody looks at what it has come to."""
+        self.watch()
+        self._storage.kv.put(RESUME_KEY, True)
+
+    def resumed(self) -> None:
+        """Note that a resumption has ended; whoever made it knows what is to be done next."""
+        self._storage.kv.delete(RESUME_KEY)
+
+    def is_resuming(self) -> bool:
+        """Whether a resumption has begun, and nobody has seen its end."""
+        return self._storage.kv.get(RESUME_KEY) is not None
 
     def sealed(self) -> int | None:
         """Return the newest stamp of a claim that is refused for good."""
@@ -134,7 +165,7 @@ class Journal:
     def arm_next(self) -> None:
         """Set the one alarm for what is to be done next; none if there is nothing."""
         deadline = self.deadline()
-        if self._storage.kv.get(JOURNAL_KEY) is not None:
+        if self._storage.kv.get(JOURNAL_KEY) is not None or self.is_resuming():
             self.watch()
         elif deadline is not None:
             self._storage.set_alarm(instant_of(deadline.at_ms))

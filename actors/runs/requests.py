@@ -13,6 +13,7 @@ __all__ = [
     "PRINCIPAL_HEADER",
     "body_of_order",
     "body_of_resumption",
+    "names_of",
     "order_of",
     "principal_header",
     "principal_of",
@@ -60,11 +61,11 @@ def body_of_order(order: RunOrder) -> dict[str, Any]:
     return body
 
 
-def order_of(body: dict[str, Any], owner: Owner) -> RunOrder:
-    """Return the order that *body* is.
+def names_of(body: dict[str, Any]) -> tuple[str, str]:
+    """Return workflow and run that a start is for.
 
     Raises:
-        InvalidRunRequestError: it is none; the message names the field.
+        InvalidRunRequestError: they are no names; the message says which.
     """
     names: list[str] = []
     for field in ("workflowId", "runId"):
@@ -72,6 +73,16 @@ def order_of(body: dict[str, Any], owner: Owner) -> RunOrder:
         if not is_path_safe(value):
             raise InvalidRunRequestError(f"{field} is not valid")
         names.append(value)
+    return names[0], names[1]
+
+
+def order_of(body: dict[str, Any], owner: Owner) -> RunOrder:
+    """Return the order that *body* is.
+
+    Raises:
+        InvalidRunRequestError: it is none; the message names the field.
+    """
+    names = names_of(body)
     optional = ("idempotencyKey", "threadId", "scheduleId")
     key, thread, schedule = (body.get(field) for field in optional)
     for field in optional:

@@ -17,8 +17,8 @@ from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from .gates import pass_gate
 from .giveback import is_sealed
 from .http import json_response, read_object
-from .journal import Journal, Pending, charged, is_charged
-from .requests import order_of, principal_of, resumption_of
+from .journal import Deadline, Journal, Pending, charged, is_charged
+from .requests import names_of, order_of, principal_of, resumption_of
 from .run_errors import (
     InvalidRunRequestError,
     RunAdmissionConflictError,
@@ -74,8 +74,10 @@ class RunObject(ServedObject):
 
     async def _start(self, request: WebRequest) -> WebResponse:
         async with self._operation:
-            order = order_of(read_object(request, BODY_BYTES_MAX), principal_of(request))
-            self._check_name(order.workflow_id, order.run_id)
+            owner = principal_of(request)
+            body = read_object(request, BODY_BYTES_MAX)
+            self._check_name(*names_of(body))
+            order = order_of(body, owner)
             await self._gate(order)
             self._refuse_sealed(order)
             runs = self._runs()
@@ -194,7 +196,7 @@ class RunObject(ServedObject):
             raise RunStateUnreadableError("the owner of the run cannot be settled") from error
         if found is not None:
             self._journal.reconcile(found)
-            await runs.settle_again(found)
+            await runs.settle(found)
         self._journal.clear()
         self._journal.arm_next()
 
@@ -233,10 +235,18 @@ class RunObject(ServedObject):
         async with self._operation:
             await pass_gate(self._wired.fence, "object-resume", run_id=run)
             await self._settle_pending()
-            snapshot = await self._runs().resume(workflow, run, data, suspension)
-            self._journal.reconcile(snapshot)
+            snapshot = await self._resume_run(workflow, run, data, suspension)
             self._journal.arm_next()
             return json_response(200, snapshot.summary())
+
+    async def _resume_run(
+        self, workflow: str, run: str, data: object, suspension: int | None
+    ) -> Snapshot:
+        """Go on with the run; if that dies or fails, the alarm looks at what it has come to."""
+        self._journal.resume()
+        snapshot = await self._runs().resume(workflow, run, data, suspension)
+        self._journal.reconcile(snapshot)
+        return snapshot
 
     async def _terminate(self, request: WebRequest, workflow: str, run: str) -> WebResponse:
         principal_of(request)
@@ -281,12 +291,25 @@ class RunObject(ServedObject):
     async def alarm(self, info: AlarmInfo) -> None:
         """Settle what an attempt has left, and meet a deadline. Fails only with its host."""
         del info
-        if self._in_flight:
+        if self._executes():
             self._journal.watch()
             return
         async with self._duty():
             await self._settle_pending()
+            if self._journal.is_resuming():
+                await self._look_again()
             await self._meet_deadline()
+
+    def _executes(self) -> bool:
+        """Whether a leg of the run is under way, as this memory knows."""
+        workflow, _, run = self.address.name.partition(":")
+        runtime = self._runtime
+        return bool(self._in_flight) or (runtime is not None and runtime.is_active(workflow, run))
+
+    async def _look_again(self) -> None:
+        """Keep the deadline of the suspension that the run is at, whoever brought it there."""
+        workflow, _, run = self.address.name.partition(":")
+        self._journal.reconcile(await self._found(self._runs(), workflow, run))
 
     @asynccontextmanager
     async def _duty(self) -> AsyncGenerator[None]:
@@ -302,21 +325,24 @@ class RunObject(ServedObject):
         if deadline is None or deadline.at_ms > self._wired.now_ms():
             self._journal.arm_next()
             return
-        runs = self._runs()
-        workflow_id, run_id = deadline.workflow_id, deadline.run_id
         try:
-            if deadline.on_deadline == "time-out":
-                snapshot = await runs.terminate(workflow_id, run_id, "timed_out")
-            else:
-                snapshot = await runs.resume(workflow_id, run_id, {"deadline": True})
+            await self._end_suspension(deadline)
         except (UnknownRunError, RunTerminalConflictError, RunNotSuspendedError):
-            self._journal.set_deadline(None)
+            await self._look_again()
         except Exception as error:
             self._log_failure("run-deadline-failed", error)
+            self._journal.resumed()
             if not is_charged(error):
                 self._journal.watch()
                 return
             self._journal.set_deadline(charged(deadline, self._wired.now_ms()))
-        else:
-            self._journal.reconcile(snapshot)
         self._journal.arm_next()
+
+    async def _end_suspension(self, deadline: Deadline) -> None:
+        workflow, run, suspension = deadline.workflow_id, deadline.run_id, deadline.suspension
+        if deadline.on_deadline == "time-out":
+            self._journal.reconcile(
+                await self._runs().terminate(workflow, run, "timed_out", suspension)
+            )
+        else:
+            await self._resume_run(workflow, run, {"deadline": True}, suspension)

@@ -179,9 +179,9 @@ class RunnerRuntime:
             found = await self._left_by(order, token)
             if found is None or not found.is_result:
                 # What is on its way, and has nobody any more who goes on with it, is no answer.
-                raise past_the_gate(error) from error
+                raise past_the_gate(error) from error.__cause__
             snapshot = found
-        await self._settle(snapshot)
+        await self.settle(snapshot)
         return snapshot
 
     async def _left_by(self, order: RunOrder, token: str) -> Snapshot | None:
@@ -264,31 +264,27 @@ class RunnerRuntime:
             RunStateUnreadableError: nobody can tell how far it came.
         """
         workflow = self.workflow(workflow_id)
-        await self._assert_resume_fence(run_id)
+        await pass_gate(self.fence, "runtime-resume", run_id=run_id)
         async with self._lock(workflow_id, run_id):
             snapshot = await self.status(workflow_id, run_id)
             if snapshot.status in TERMINAL:
                 raise await self._ended(snapshot)
             if snapshot.status not in PARKED:
                 raise RunNotSuspendedError(f"run {run_id} is {snapshot.status}, not suspended")
-            if suspension is not None and suspension != snapshot.revision:
-                raise RunNotSuspendedError(f"run {run_id} has gone on from that suspension")
+            check_suspension(snapshot, suspension)
             try:
                 snapshot = await self._leg(workflow, snapshot, data)
             except Exception as error:
-                raise past_the_gate(error) from error
-            await self._settle(snapshot)
+                raise past_the_gate(error) from error.__cause__
+            await self.settle(snapshot)
             return snapshot
-
-    async def _assert_resume_fence(self, run_id: str) -> None:
-        await pass_gate(self.fence, "runtime-resume", run_id=run_id)
 
     async def _ended(self, snapshot: Snapshot) -> RunTerminalConflictError:
         """Return what to raise about a run that has ended, once its reservation is settled again.
 
         If that was lost when the run ended, this is who makes up for it (spec/run-claims.md 2.8).
         """
-        await self._settle(snapshot)
+        await self.settle(snapshot)
         return RunTerminalConflictError(f"run {snapshot.run_id} has ended as {snapshot.status}")
 
     def cut_leg(self, workflow_id: str, run_id: str, cut: Cut) -> None:
@@ -298,17 +294,24 @@ class RunnerRuntime:
             active.cut = cut
             active.scope.cancel()
 
-    async def terminate(self, workflow_id: str, run_id: str, cut: Cut) -> Snapshot:
-        """End the run from outside; one that has been is shown as it is. No fence is asked.
+    async def terminate(
+        self, workflow_id: str, run_id: str, cut: Cut, suspension: int | None = None
+    ) -> Snapshot:
+        """End the run from outside, if it is parked at *suspension* or that is None.
+
+        One that has been ended so is shown as it is. No fence is asked.
 
         Raises:
             UnknownRunError: it is not there.
+            RunNotSuspendedError: it has gone on from that suspension. It was not touched.
             RunTerminalConflictError: it has ended by itself.
             RunStateUnreadableError: nobody can tell how it stands.
         """
-        self.cut_leg(workflow_id, run_id, cut)
+        if suspension is None:
+            self.cut_leg(workflow_id, run_id, cut)
         async with self._lock(workflow_id, run_id):
             snapshot = await self.status(workflow_id, run_id)
+            check_suspension(snapshot, suspension)
             if snapshot.status in TERMINAL - CUT:
                 raise await self._ended(snapshot)
             if snapshot.status not in CUT:
@@ -331,12 +334,12 @@ class RunnerRuntime:
             return await self._clean(snapshot)
 
     async def _clean(self, snapshot: Snapshot) -> Snapshot:
-        await self._settle(snapshot)
+        await self.settle(snapshot)
         if snapshot.cleaned:
             return snapshot
         return await self._engine.persist(attrs.evolve(snapshot, cleaned=True))
 
-    async def _settle(self, snapshot: Snapshot) -> None:
+    async def settle(self, snapshot: Snapshot) -> None:
         """Mark the reservation of a run that has ended, and is persisted so, as spent."""
         if self.reservations == "none" or snapshot.status not in TERMINAL:
             return
@@ -347,10 +350,6 @@ class RunnerRuntime:
                 "start-reservation-settle-failed",
                 {"runId": snapshot.run_id, "error": str(error)},
             )
-
-    async def settle_again(self, snapshot: Snapshot) -> None:
-        """Settle the reservation of a run that is met again after its end."""
-        await self._settle(snapshot)
 
     # ---- one at a time
 
@@ -380,6 +379,12 @@ class RunnerRuntime:
                 del self._locks[name]
             else:
                 self._locks[name] = (lock, users - 1)
+
+
+def check_suspension(snapshot: Snapshot, suspension: int | None) -> None:
+    """Refuse what is for another suspension than the run is at; None is for any."""
+    if suspension not in (None, snapshot.revision):
+        raise RunNotSuspendedError(f"run {snapshot.run_id} has gone on from that suspension")
 
 
 def past_the_gate(error: Exception) -> Exception:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import attrs
 
 from ..storage import Storage
-from .journal import WATCH, Deadline, instant_of
+from .journal import WATCH, Deadline, instant_of, still_due
 from .reservations import Owner
 from .runtime import name_of
 from .snapshots import TERMINAL, Snapshot
@@ -21,6 +21,7 @@ BINDING: Final = "flowsafe:thread:v1"
 ACTIVE: Final = "flowsafe:thread-active:v1"
 ATTEMPT: Final = "flowsafe:thread-run-recovery:v1/"
 DEADLINE: Final = "flowsafe:thread-deadline:v1/"
+RESUME: Final = "flowsafe:thread-resume:v1/"
 SEALED: Final = "flowsafe:thread-sealed-claim:v1/"
 SIGNAL: Final = "flowsafe:thread-signal:v1/"
 SIGNALS_MAX: Final = 1000
@@ -70,6 +71,7 @@ class ThreadJournal:
         flowsafe:thread-active:v1: name of the run that signals are for.
         flowsafe:thread-run-recovery:v1/RUN: the attempt under way.
         flowsafe:thread-deadline:v1/RUN: the deadline of its suspension.
+        flowsafe:thread-resume:v1/RUN: that it is being resumed: what it parks at is not known.
         flowsafe:thread-sealed-claim:v1/RUN: the newest stamp of a claim that is refused for good.
         flowsafe:thread-signal:v1/NUMBER: a signal that no run has taken.
     """
@@ -140,12 +142,10 @@ class ThreadJournal:
     def reconcile(self, snapshot: Snapshot) -> None:
         """Let deadline and active run be what *snapshot* says."""
         name = name_of(snapshot.workflow_id, snapshot.run_id)
-        deadline = None
-        if snapshot.deadline_ms is not None and snapshot.status == "suspended":
-            deadline = Deadline(
-                snapshot.workflow_id, snapshot.run_id, snapshot.deadline_ms, snapshot.on_deadline
-            )
-        self.set_deadline(name, deadline)
+        self.resumed(name)
+        kept = self._kv.get(DEADLINE + name)
+        due = still_due(None if kept is None else Deadline(**kept), snapshot)
+        self.set_deadline(name, due)
         if snapshot.status in TERMINAL:
             self.end_active(snapshot.workflow_id, snapshot.run_id)
         self.arm_next()
@@ -155,7 +155,25 @@ class ThreadJournal:
         if self._kv.get(ACTIVE) == name_of(agent_id, run_id):
             self._kv.delete(ACTIVE)
 
+    def gone(self, name: str) -> None:
+        """Keep nothing of the run *name*, which is not there."""
+        self.resumed(name)
+        self.set_deadline(name, None)
+
     # ---- deadlines and the alarm
+
+    def resume(self, name: str) -> None:
+        """Note that a run is resumed: should that die, somebody looks at what it has come to."""
+        self.watch()
+        self._kv.put(RESUME + name, True)
+
+    def resumed(self, name: str) -> None:
+        """Note that a resumption has ended; whoever made it knows what is to be done next."""
+        self._kv.delete(RESUME + name)
+
+    def resuming(self) -> list[str]:
+        """Return the name of each run that is resumed, as far as nobody has seen the end."""
+        return [key.removeprefix(RESUME) for key in self._kv.list(prefix=RESUME)]
 
     def deadlines(self) -> list[Deadline]:
         """Return the deadline of each run that has one."""
@@ -173,7 +191,7 @@ class ThreadJournal:
     def arm_next(self) -> None:
         """Set the one alarm for what is to be done next; none if there is nothing."""
         due = [deadline.at_ms for deadline in self.deadlines()]
-        if self.attempts():
+        if self.attempts() or self.resuming():
             self.watch()
         elif due:
             self._storage.set_alarm(instant_of(min(due)))

@@ -55,13 +55,21 @@ ROUTES = (
 
 
 class Shared:
-    """An attempt in memory, with how many deliveries of its start are under way."""
+    """An attempt in memory.
 
-    __slots__ = ("attempt", "deliveries")
+    Attributes:
+        deliveries: of its start that are under way.
+        is_over: whether it is being undone, so that no other delivery may take part.
+        ended: set when nobody works for it any more.
+    """
+
+    __slots__ = ("attempt", "deliveries", "ended", "is_over")
 
     def __init__(self, attempt: Attempt) -> None:
         self.attempt = attempt
         self.deliveries = 0
+        self.is_over = False
+        self.ended = trio.Event()
 
 
 class ThreadObject(ServedObject):
@@ -115,8 +123,6 @@ class ThreadObject(ServedObject):
         """Start a run of this thread. Refused as `RunnerRuntime.start`; what it wrote is undone."""
         self._runs().workflow(order.workflow_id)
         name = name_of(order.workflow_id, order.run_id)
-        if is_sealed(order.claim, self._journal.sealed(name)):
-            raise RunAdmissionConflictError(order.run_id, "claim-sealed")
         shared = await self._join(order, name)
         if shared is None:
             # The runtime says so, behind its gate.
@@ -127,21 +133,36 @@ class ThreadObject(ServedObject):
             shared.deliveries -= 1
             if not shared.deliveries:
                 del self._in_flight[name]
+                shared.ended.set()
 
     async def _join(self, order: RunOrder, name: str) -> Shared | None:
-        """Begin an attempt, or take part in the one under way; None if the run is there already."""
-        async with self._records:
-            shared = self._in_flight.get(name)
-            if shared is None:
-                await self._settle_dead(self._journal.attempt(name))
-                if await self._exists(order.workflow_id, order.run_id):
-                    return None
-                attempt = self._journal.arm(
-                    order.workflow_id, order.run_id, self._wired.mint(), order.owner
-                )
-                shared = self._in_flight[name] = Shared(attempt)
-            shared.deliveries += 1
-            return shared
+        """Begin an attempt, or take part in the one under way; None if the run is there already.
+
+        Raises:
+            RunAdmissionConflictError: its claim is refused for good. Nothing was written.
+        """
+        while True:
+            async with self._records:
+                if is_sealed(order.claim, self._journal.sealed(name)):
+                    raise RunAdmissionConflictError(order.run_id, "claim-sealed")
+                shared = self._in_flight.get(name)
+                if shared is None:
+                    return await self._begin(order, name)
+                if not shared.is_over:
+                    shared.deliveries += 1
+                    return shared
+            await shared.ended.wait()
+
+    async def _begin(self, order: RunOrder, name: str) -> Shared | None:
+        await self._settle_dead(self._journal.attempt(name))
+        if await self._exists(order.workflow_id, order.run_id):
+            return None
+        attempt = self._journal.arm(
+            order.workflow_id, order.run_id, self._wired.mint(), order.owner
+        )
+        shared = self._in_flight[name] = Shared(attempt)
+        shared.deliveries = 1
+        return shared
 
     async def _exists(self, agent: str, run: str) -> bool:
         try:
@@ -156,17 +177,19 @@ class ThreadObject(ServedObject):
             await self._owners.reserve(attempt.name, attempt.token, owner.kind, owner.id)
             snapshot = await self._runs().start(order, attempt.token)
         except Exception as error:
-            if shared.deliveries > 1:
-                raise
-            snapshot = await self._recover(attempt, error)
+            snapshot = await self._recover(shared, error)
         await self._finish(attempt, snapshot)
         return snapshot
 
-    async def _recover(self, attempt: Attempt, error: Exception) -> Snapshot:
+    async def _recover(self, shared: Shared, error: Exception) -> Snapshot:
         """Return what a failed attempt came to; if to nothing, undo it and raise *error* itself.
 
-        A run that stopped between two steps is there and keeps its owner; it is no answer.
+        A run that stopped between two steps is there and keeps its owner; it is no answer. Nobody
+        joins an attempt that is being undone: another delivery waits, and then begins its own.
         """
+        if shared.deliveries > 1:
+            raise error
+        shared.is_over, attempt = True, shared.attempt
         try:
             found = await self._settle(attempt)
         except Exception as failure:
@@ -211,7 +234,7 @@ class ThreadObject(ServedObject):
             found = await self._settle(attempt)
             if found is not None:
                 await self._finish(attempt, found)
-                await self._runs().settle_again(found)
+                await self._runs().settle(found)
         except RunStateUnreadableError:
             raise
         except Exception as error:
@@ -227,11 +250,14 @@ class ThreadObject(ServedObject):
         return json_response(200, (await self._runs().status(agent, run)).summary())
 
     async def _dispatch_status(self, request: WebRequest, agent: str, run: str) -> WebResponse:
-        name = name_of(agent, run)
+        await self._settle_unless_live(name_of(agent, run))
+        return await self._status(request, agent, run)
+
+    async def _settle_unless_live(self, name: str) -> None:
+        """Settle what a dead attempt has left of the run *name*. Raises as `_settle_dead`."""
         async with self._records:
             if name not in self._in_flight:
                 await self._settle_dead(self._journal.attempt(name))
-        return await self._status(request, agent, run)
 
     async def _start_liveness(self, request: WebRequest, agent: str, run: str) -> WebResponse:
         """Answer from memory alone: whoever has lost it executes nothing."""
@@ -253,12 +279,14 @@ class ThreadObject(ServedObject):
         self, agent: str, run: str, data: object, suspension: int | None = None
     ) -> Snapshot:
         """Go on with a parked run of this thread. Refused as `RunnerRuntime.resume`."""
+        self._journal.resume(name_of(agent, run))
         snapshot = await self._runs().resume(agent, run, data, suspension)
         self._journal.reconcile(snapshot)
         return snapshot
 
     async def _terminate(self, request: WebRequest, agent: str, run: str) -> WebResponse:
         self._check_owner(request)
+        await self._settle_unless_live(name_of(agent, run))
         snapshot = await self._runs().terminate(agent, run, "cancelled")
         self._journal.reconcile(snapshot)
         return json_response(200, snapshot.summary())
@@ -313,6 +341,8 @@ class ThreadObject(ServedObject):
                 for attempt in self._journal.attempts():
                     if attempt.name not in self._in_flight:
                         await self._settle_dead(attempt)
+            for name in self._journal.resuming():
+                await self._look_again(name)
             for deadline in self._journal.deadlines():
                 await self._meet(deadline)
         except Exception as failure:
@@ -329,18 +359,34 @@ class ThreadObject(ServedObject):
         try:
             await self._end_suspension(deadline)
         except (UnknownRunError, RunTerminalConflictError, RunNotSuspendedError):
-            self._journal.set_deadline(name, None)
+            await self._look_again(name)
         except Exception as error:
             self._log_failure("thread-deadline-failed", error)
+            self._journal.resumed(name)
             later = charged(deadline, now) if is_charged(error) else uncharged(deadline, now)
             self._journal.set_deadline(name, later)
 
     async def _end_suspension(self, deadline: Deadline) -> None:
         agent, run = deadline.workflow_id, deadline.run_id
         if deadline.on_deadline == "time-out":
-            self._journal.reconcile(await self._runs().terminate(agent, run, "timed_out"))
+            self._journal.reconcile(
+                await self._runs().terminate(agent, run, "timed_out", deadline.suspension)
+            )
         else:
-            await self._resume_run(agent, run, {"deadline": True})
+            await self._resume_run(agent, run, {"deadline": True}, deadline.suspension)
+
+    async def _look_again(self, name: str) -> None:
+        """Keep the deadline of the suspension that a run is at, unless it executes now."""
+        agent, _, run = name.partition(":")
+        if self._is_live(agent, run):
+            return
+        try:
+            snapshot = await self._runs().status(agent, run)
+        except UnknownRunError:
+            self._journal.gone(name)
+        else:
+            if not self._is_live(agent, run):
+                self._journal.reconcile(snapshot)
 
 
 def uncharged(deadline: Deadline, now_ms: int) -> Deadline:

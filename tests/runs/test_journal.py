@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import attrs
 import pytest
 
 from durasim.actors import DurableObject
@@ -69,7 +70,30 @@ async def _park(_book: Book, journal: Journal) -> Any:
 
 
 async def _end(_book: Book, journal: Journal) -> Any:
-    journal.reconcile(Snapshot(workflow_id="order", run_id="r", status="success", deadline_ms=1))
+    journal.reconcile(attrs.evolve(PARKED, status="success", revision=PARKED.revision + 1))
+    return journal.deadline()
+
+
+async def _late(_book: Book, journal: Journal) -> Any:
+    """Hear once more of how the run stood before it was parked."""
+    journal.reconcile(attrs.evolve(PARKED, status="running", revision=PARKED.revision - 1))
+    found = journal.deadline()
+    return None if found is None else found.at_ms
+
+
+async def _resume(_book: Book, journal: Journal) -> bool:
+    journal.resume()
+    return journal.is_resuming()
+
+
+async def _charge(_book: Book, journal: Journal) -> Any:
+    found = journal.deadline()
+    assert found is not None
+    journal.set_deadline(charged(found, 1000))
+
+
+async def _gone(_book: Book, journal: Journal) -> Any:
+    journal.reconcile(None)
     return journal.deadline()
 
 
@@ -95,6 +119,10 @@ STEPS: dict[str, Any] = {
     "next": _next,
     "park": _park,
     "end": _end,
+    "late": _late,
+    "resume": _resume,
+    "charge": _charge,
+    "gone": _gone,
     "torn": _torn,
     "newer": _newer,
     "seal": _seal,
@@ -139,6 +167,21 @@ def test_the_alarm_is_for_what_is_next() -> None:
     assert given("park", "end", "next") == [5_000, None, None]
 
 
+def test_a_run_that_is_resumed_is_looked_at_in_a_minute() -> None:
+    """Until somebody has seen what it has come to."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    assert given("park", "resume", "next")[1:] == [True, now + timedelta(seconds=60)]
+    assert given("park", "resume", "end", "next")[2:] == [None, None]
+    assert given("park", "resume", "gone", "next")[2:] == [None, None]
+
+
+def test_what_is_known_of_a_later_suspension_stays() -> None:
+    """An older state of the run takes no deadline away, and the same one no failed try."""
+    assert given("park", "late") == [5_000, 5_000]
+    assert given("park", "charge", "park") == [5_000, None, 61_000]
+
+
 def test_a_seal_only_grows() -> None:
     """An older claim does not take a newer one out of it."""
     assert given("seal") == [[None, 5]]
@@ -146,7 +189,7 @@ def test_a_seal_only_grows() -> None:
 
 def test_a_failed_try_waits_twice_as_long_each_time() -> None:
     """And the last one gives the deadline up."""
-    deadline: Deadline | None = Deadline("order", "r", 0, "resume")
+    deadline: Deadline | None = Deadline("order", "r", 0, "resume", 3)
     waits: list[int] = []
     for _ in range(ATTEMPTS_MAX - 1):
         assert deadline is not None

@@ -53,6 +53,10 @@ def nothing_is_left(stage: Stage, run: str = RUN) -> bool:
         ({"runId": None}, {}, 400),
         ({"runId": "r2"}, {}, 500),
         ({"idempotencyKey": "a b"}, {}, 400),
+        ({"runId": "r2", "idempotencyKey": "a b"}, {}, 500),
+        ({"runId": None}, {PRINCIPAL_HEADER: ""}, 403),
+        ({"payload": "x" * (2 << 20)}, {}, 413),
+        ({"payload": "x" * (2 << 20)}, {PRINCIPAL_HEADER: ""}, 403),
         ({"claimStamp": 5}, {}, 400),
         ({"scheduleId": "unknown"}, {}, 400),
         ({"workflowId": "order"}, {}, 200),
@@ -61,7 +65,7 @@ def nothing_is_left(stage: Stage, run: str = RUN) -> bool:
 def test_a_start_is_checked_before_anything_is_written(
     body: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    """Identity, principal, names, key: each with its status."""
+    """Identity, principal, body, names, key: each with its status, the first that is wrong."""
 
     async def story(stage: Stage) -> None:
         asked = {"workflowId": "order", "runId": "r1", **body}

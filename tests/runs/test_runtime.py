@@ -311,7 +311,7 @@ async def test_a_settlement_that_fails_is_only_logged(place: Place) -> None:
     assert ended.status == "success"
     assert place.log.kinds == ["start-reservation-settle-failed"]
     place.database.failing = lambda _label: None
-    await place.runtime.settle_again(ended)
+    await place.runtime.settle(ended)
     row = await place.store.read("k")
     assert row is not None
     assert row.state == "terminal"

@@ -7,13 +7,20 @@ import pytest
 import trio
 
 from durasim.actors import OutcomeUnknown
-from durasim.actors.runs import AgentTopology, Snapshot, Snapshots, StartReservations
+from durasim.actors.runs import (
+    AgentTopology,
+    Snapshot,
+    Snapshots,
+    StartReservations,
+    ThreadObject,
+)
 from durasim.actors.runs.errors import StartReservationUnreadableError
 from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.sim import World
 
 from .agents import DESIGNS, AgentStage
 from .stage import ANN, WAYS, Stage, Topology, play, told
+from .test_thread_object import request
 
 
 @pytest.fixture
@@ -148,6 +155,33 @@ def test_what_a_process_that_died_has_begun_stays_until_somebody_ends_it(design:
         status, ended = told(await stage.send("POST", path, {}))
         assert (status, ended["status"]) == (200, "cancelled")
         assert await stage.start("k1", "slow") == (200, ended)
+        assert stage.executions() == 1
+
+    play(story)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_whoever_ends_what_died_in_a_thread_ends_nothing_and_harms_nothing(design: str) -> None:
+    """What it has left is settled first: the thread can be asked, and its alarm serves the rest."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world, design).open()
+
+        async def first() -> None:
+            await stage.ask("k1", "slow", "t1", by="first")
+
+        world.spawn("first", first)
+        await trio.sleep(5)
+        world.default().crash("on purpose")
+        await trio.sleep(1)
+        path = f"/runs/slow/{(stage.row('k1') or {})['run_id']}"
+        assert (await request(world, "t1", "POST", f"{path}/terminate"))[0] == 404
+        assert (await request(world, "t1", "GET", f"{path}/dispatch-status"))[0] == 404
+        await trio.sleep(61)
+        assert world.stored(ThreadObject, "t1") == {}
+        assert "thread-alarm-failed" not in stage.log.kinds
+        status, error = await stage.ask("k1", "slow")
+        assert (status, error.reason["code"]) == (409, "IDEMPOTENT_START_UNRESOLVABLE")
         assert stage.executions() == 1
 
     play(story)

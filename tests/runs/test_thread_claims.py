@@ -10,7 +10,7 @@ from durasim.actors import WebResponse
 from durasim.actors.runs import AgentTopology, RunOwners, Services, ThreadObject
 from durasim.actors.runs.errors import StartReservationUnreadableError
 from durasim.actors.runs.http import json_response
-from durasim.actors.runs.reservations import Reservation, Target
+from durasim.actors.runs.reservations import Reservation, StartRequest, Target
 from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.actors.runs.runtime import RunnerRuntime
 from durasim.actors.runs.thread_journal import ATTEMPT, DEADLINE
@@ -41,6 +41,80 @@ def test_a_start_for_another_thread_came_to_the_wrong_one() -> None:
         status, answer = await request(world, "t1", "POST", "/runs", body_of("helper", "r", "t2"))
         assert (status, answer["error"]) == (500, "thread t2 does not live in t1")
         assert world.stored(ThreadObject, "t1") == {}
+
+    play(story)
+
+
+async def claimed(stage: AgentStage) -> Reservation:
+    """Return the row of a claim that nobody has started yet."""
+
+    async def claim(services: Services) -> Reservation | None:
+        target = Target("agent", "helper")
+        await services.store.reserve(StartRequest("k", ANN.owner, target, "t1"), lambda: "r")
+        return await services.store.claim("k", "r")
+
+    row: Reservation | None = await stage.work(claim)
+    assert row is not None
+    return row
+
+
+def test_a_start_that_waits_while_its_claim_is_sealed_executes_nothing() -> None:
+    """It came before the seal, and its turn comes after: the answer to the sealer must be true."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world, "sealer").open()
+        row = await claimed(stage)
+        status = RunnerRuntime.status
+
+        async def slowly(runtime: RunnerRuntime, *names: str) -> Any:
+            await trio.sleep(5)
+            return await status(runtime, *names)
+
+        answers: list[bool] = []
+
+        async def seal() -> None:
+            answers.append(await stage.work(lambda each: AgentTopology(each).seal(row), "asker"))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunnerRuntime, "status", slowly)
+            world.spawn("seal", seal)
+            await trio.sleep(2)
+            body = body_of("helper", "r", idempotencyKey="k", claimStamp=row.updated_at)
+            code, answer = await request(world, "t1", "POST", "/runs", body)
+        assert answers == [True]
+        assert (code, answer["reason"]["conflict"]) == (409, "claim-sealed")
+        assert stage.executions() == 0
+
+    play(story)
+
+
+def test_nobody_joins_a_start_that_is_being_undone() -> None:
+    """It comes again while the registry forgets its owner: what it runs then has one."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world).open("migration-locked")
+        release = RunOwners.release
+
+        async def slowly(registry: RunOwners, run: str, token: str) -> bool:
+            await registry.sleep(10)
+            return await release(registry, run, token)
+
+        answers: list[int] = []
+
+        async def start() -> None:
+            answers.append((await request(world, "t1", "POST", "/runs", body_of("helper", "r")))[0])
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunOwners, "release", slowly)
+            world.spawn("first", start)
+            await trio.sleep(5)
+            stage.put_fence("open")
+            world.spawn("again", start)
+            await trio.sleep(20)
+        assert answers == [503, 200]
+        assert stage.executions() == 1
+        assert stage.owners()["run/helper:r"]["is_settled"] is True
+        assert not [key for key in world.stored(ThreadObject, "t1") if key.startswith(ATTEMPT)]
 
     play(story)
 
