@@ -16,7 +16,7 @@ resumed. What a step has done outside stays done.
 
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol, cast
 
 import attrs
 
@@ -133,6 +133,8 @@ class StepContext:
     ) -> NoReturn:
         """Park the run until somebody resumes it, or until the deadline.
 
+        In a nursery of the step, the other tasks are cut off.
+
         Args:
             payload: what is shown of the parked run, JSON.
             deadline_s: seconds until it ends by itself; None for never.
@@ -193,6 +195,11 @@ class Engine:
             return self._parked(snapshot, run.state, parked)
         except Exception as error:
             return step_failed(snapshot, error)
+        except BaseExceptionGroup as group:
+            came_to = out_of(group)
+            if isinstance(came_to, Suspended):
+                return self._parked(snapshot, run.state, came_to)
+            return step_failed(snapshot, came_to)
 
     def _parked(self, snapshot: Snapshot, state: Any, parked: Suspended) -> Snapshot:
         deadline = parked.deadline_s
@@ -214,6 +221,29 @@ class Engine:
         following = attrs.evolve(snapshot, revision=snapshot.revision + 1, updated_at=self.now_ms())
         await self.snapshots.write(following)
         return following
+
+
+def out_of(group: BaseExceptionGroup[BaseException]) -> Exception | Suspended:
+    """Return what a step that has a nursery came to: an error, if one of its tasks has failed.
+
+    Raises:
+        BaseExceptionGroup: it was cut off, or its host has ended: neither is the step's own.
+    """
+    suspensions, rest = group.split(Suspended)
+    if rest is None:
+        assert suspensions is not None
+        return first_of(suspensions)
+    if isinstance(rest, ExceptionGroup):
+        return cast(ExceptionGroup[Exception], rest)
+    raise rest
+
+
+def first_of(suspensions: BaseExceptionGroup[Suspended]) -> Suspended:
+    """Return the first of what several tasks of one step were parked by."""
+    first: Suspended | BaseExceptionGroup[Suspended] = suspensions
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first
 
 
 def step_failed(snapshot: Snapshot, error: Exception) -> Snapshot:

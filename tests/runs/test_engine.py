@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 import pytest
+import trio
 
 from durasim.actors.runs.engine import Engine, NoEffects, StepContext, Workflow
 from durasim.actors.runs.errors import ExecutionFencedError
@@ -175,6 +176,68 @@ async def test_parking_is_no_error_that_a_step_could_swallow(engine: Engine) -> 
             return "swallowed"
 
     assert (await ran(engine, careless)).status == "suspended"
+
+
+async def test_a_task_of_a_step_parks_its_run(engine: Engine) -> None:
+    """Its nursery makes a group of it, and cuts the other tasks off."""
+
+    async def nested(run: StepContext) -> Any:
+        async with trio.open_nursery() as outer:
+            outer.start_soon(trio.sleep_forever)
+            async with trio.open_nursery() as inner:
+                inner.start_soon(trio.sleep_forever)
+                run.suspend({"ask": 1}, deadline_s=5)
+
+    parked = await ran(engine, nested)
+    assert (parked.status, parked.suspended) == ("suspended", {"ask": 1})
+    assert parked.deadline_ms is not None
+
+
+async def test_a_task_that_fails_beside_one_that_parks_ends_the_run(engine: Engine) -> None:
+    """What has failed must not be taken for waiting."""
+
+    async def fails(_run: StepContext) -> None:
+        raise ValueError("on purpose")
+
+    async def both(run: StepContext) -> Any:
+        try:
+            run.suspend()
+        finally:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(fails, run)
+
+    async def group(run: StepContext) -> Any:
+        parked = [BaseException(), ValueError("on purpose")]
+        try:
+            run.suspend()
+        except BaseException as error:
+            parked[0] = error
+        raise BaseExceptionGroup("both", parked)
+
+    for step in (both, group):
+        shell = attrs.evolve(SHELL, run_id=step.__name__)
+        ended = await engine.leg(Workflow("w", (step,)), await engine.create_run(shell, None))
+        assert (ended.status, (ended.error or {})["name"]) == ("failed", "ExceptionGroup")
+
+
+async def test_a_leg_that_is_cut_while_a_task_parks_is_cut(engine: Engine) -> None:
+    """A cancellation is not the step's own, and goes on."""
+
+    async def parks(run: StepContext) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.lowlevel.checkpoint()
+        run.suspend()
+
+    async def torn(run: StepContext) -> Any:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(parks, run)
+            await trio.sleep_forever()
+
+    shell = await engine.create_run(SHELL, None)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await engine.leg(Workflow("w", (torn,)), shell)
+    assert scope.cancelled_caught
 
 
 async def test_a_step_can_wait(engine: Engine, clock: Clock) -> None:
