@@ -57,8 +57,11 @@ COLUMNS: Final = (
 )
 SUPERSEDE: Final = (
     f"UPDATE {TABLE} SET state = 'superseded', updated_at = ? "
-    "WHERE run_id = ? AND state = 'pending' AND suspension <> ?"
+    "WHERE run_id = ? AND state = 'pending' AND suspension < ?"
 )
+"""Suspensions of a run are numbered upwards: whoever comes late with an earlier one closes none."""
+ENDED: Final = 2**62
+"""Later than every suspension."""
 DECIDE: Final = (
     f"UPDATE {TABLE} SET state = ?, decided_kind = ?, decided_id = ?, updated_at = ? "
     "WHERE id = ? AND state = 'pending'"
@@ -167,7 +170,7 @@ class ApprovalService:
         if summary.get("status") == "suspended":
             await self.file(summary)
         else:
-            await self._tables.change(SUPERSEDE, self._now_ms(), str(summary["runId"]), -1)
+            await self._tables.change(SUPERSEDE, self._now_ms(), str(summary["runId"]), ENDED)
 
     async def agree(self, summary: Mapping[str, Any]) -> None:
         """Reconcile after a run has gone on. Never raises: what is missed, a replay makes good."""
@@ -245,12 +248,12 @@ def has_gone_on(error: Exception) -> bool:
 
 
 def filing(name: str, summary: Mapping[str, Any], suspension: int, now: int) -> Sql:
-    """Return what inserts the approval of a suspension, unless it is there."""
+    """Return what inserts the approval of a suspension, unless that or a later one has one."""
     run_id = str(summary["runId"])
     request = json.dumps(summary.get("suspended"))
     sql = (
         f"INSERT INTO {TABLE} ({COLUMNS}) SELECT ?, ?, ?, ?, ?, 'pending', NULL, NULL, NULL, ?, ? "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {TABLE} WHERE run_id = ? AND suspension = ?)"
+        f"WHERE NOT EXISTS (SELECT 1 FROM {TABLE} WHERE run_id = ? AND suspension >= ?)"
     )
     ours = (name, str(summary["workflowId"]), run_id, suspension, request, now, now)
     return sql, (*ours, run_id, suspension)

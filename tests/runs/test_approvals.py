@@ -100,6 +100,21 @@ async def test_what_a_run_has_gone_on_from_is_closed(service: ApprovalService) -
         await service.decide(second.id, "approved", ANN)
 
 
+@pytest.mark.parametrize("hear", ["file", "reconcile"])
+async def test_an_answer_that_comes_late_closes_no_later_approval(
+    service: ApprovalService, database: LocalDatabase, hear: str
+) -> None:
+    """Whoever was shown an earlier suspension files nothing, also if that one was never filed."""
+    later = {**PARKED, "suspension": 5}
+    await service.file(later)
+    before = rows(database)
+
+    await getattr(service, hear)(PARKED)
+
+    assert rows(database) == before
+    assert [each.state for each in await service.of_run("run-1")] == ["pending"]
+
+
 @pytest.mark.parametrize("decided", ["approved", "declined"])
 async def test_a_decision_is_handed_on_once(
     service: ApprovalService, run: Run, clock: Clock, decided: Decided
