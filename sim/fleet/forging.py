@@ -63,7 +63,7 @@ def hash_without_start(permit: Any, started_at: Any, record_sha256: Any) -> bool
     if permit is None:
         return False
     row = {"id": permit.id, **permit.row, "startedAt": started_at}
-    return content_hash(row) == record_sha256
+    return bool(content_hash(row) == record_sha256)
 
 
 async def retry_recovery(self: recovery.Recovery, fence_id: str) -> dict[str, Any]:

@@ -70,10 +70,9 @@ class QuoteHolds(Check[Orders]):
             request = asked(data)
             if request is not None and request.path == ROUTE:
                 body = request.body
-                quote = tuple(
-                    body.get(k) for k in ("id", "expectedStartedAt", "expectedRecordSha256")
-                )
-                assert quote in own.quotes, f"{request.who} asks for what nobody has quoted"
+                sent = (body.get("id"), body.get("expectedStartedAt"),
+                        body.get("expectedRecordSha256"))  # fmt: skip
+                assert sent in own.quotes, f"{request.who} asks for what nobody has quoted"
         else:
             for permit, _, row in new_audits(data):
                 expected = (permit, table(row).get("startedAt"), sha_of(permit, row))
@@ -114,7 +113,8 @@ def texts(value: Any) -> Iterator[str]:
         for each in cast("Mapping[str, Any]", value).values():
             yield from texts(each)
     elif isinstance(value, list):
-        for each in cast("list[Any]", value):
+        items: list[Any] = value
+        for each in items:
             yield from texts(each)
 
 

@@ -121,13 +121,13 @@ class OfAttempts(Check[Attempts]):
                 0 if drain is None else drain["until"] - registry_ms(seen.log)
             )
         elif isinstance(data, Call):
-            runner = own.runners.get(data.caller)
-            if runner is not None and data.method == "upload":
-                runner.uploads += 1
-                runner.sent_ms = seen.entry.time_ms
-                self.sent(seen, runner)
-            elif runner is not None:
-                self._requested(seen, runner, data)
+            caller = own.runners.get(data.caller)
+            if caller is not None and data.method == "upload":
+                caller.uploads += 1
+                caller.sent_ms = seen.entry.time_ms
+                self.sent(seen, caller)
+            elif caller is not None:
+                self._requested(seen, caller, data)
         elif isinstance(data, Answer):
             self._answered(seen, data)
 
