@@ -113,7 +113,7 @@ def texts(value: Any) -> Iterator[str]:
         for each in cast("Mapping[str, Any]", value).values():
             yield from texts(each)
     elif isinstance(value, list):
-        items: list[Any] = value
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
         for each in items:
             yield from texts(each)
 
