@@ -139,7 +139,7 @@ async def closed_between_gates(
 
 
 @scenario(
-    faults=(FailQuery("flowsafe_runs.SELECT", at_most=1, causes=("locked",)),),
+    faults=(FailQuery("flowsafe_runs.SELECT", at_most=1, causes=("locked",), weight=4),),
     properties=(
         *CLAIMS,
         answers_fit,

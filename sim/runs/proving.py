@@ -70,7 +70,7 @@ async def proof_goes_on(
 
 
 @scenario(
-    faults=(FailQuery(f"{FENCE}.UPDATE", at_most=1, causes=("locked",)),),
+    faults=(FailQuery(f"{FENCE}.UPDATE", at_most=1, causes=("locked",), weight=4),),
     properties=(*STRICTLY, a_proof_is_not_bound_again),
     parameters=EACH,
 )
