@@ -78,6 +78,8 @@ class Attempt:
     drained_ms: int | None = None
     drain_id: object = None
     checked: int = 0
+    has_room: bool = False
+    had_room: bool = False
     fence_stood: bool = False
     was_replaced: bool = False
     sent: bool = False
@@ -151,6 +153,8 @@ class OfDeploys(Check[Deploys]):
             attempt.drain_id = None if drain is None else drain["since"]
         elif event == "check A":
             attempt.checked = seen.entry.seq
+            attempt.has_room = has_room(seen)
+            attempt.had_room = attempt.had_room or attempt.has_room
             attempt.fence_stood = seen.log.fence is not None
             attempt.was_replaced |= not has_own_drain(seen, attempt)
         elif event == "check B, upload sent":
@@ -195,7 +199,7 @@ def gave_up(seen: Seen[Deploys], attempt: Attempt, data: Mapping[str, Any]) -> s
     # Whoever has failed has lifted its drain: what it was is known by nobody else having one.
     if waited < WAIT_MS - SLACK_MS and seen.log.fence is None:
         return f"the runner gave up after {waited // MINUTE_MS} min: {data['code']}"
-    if data["code"] == "RESERVE_TOO_SMALL" and waited > WAIT_MS + SLACK_MS:
+    if not attempt.had_room:
         # Its preparation alone took longer than the wait.
         return None
     quiet_ms = seen.entry.time_ms - seen.own.run_ms
@@ -249,7 +253,10 @@ class TerminalDoesNotWait(OfDeploys):
         """An attempt is refused for a reason that the log shows."""
         own = seen.own
         is_known = data["why"] != "FENCE_READ_FAILED" and not has_skew(seen.log)
-        is_undisturbed = own.any_seq < attempt.checked and not attempt.fence_stood and is_known
+        is_known = is_known and attempt.has_room
+        # Another runner may have set its own fence since this one looked at the reserve.
+        is_closed = attempt.fence_stood or seen.log.fence is not None
+        is_undisturbed = own.any_seq < attempt.checked and not is_closed and is_known
         if is_undisturbed and not own.is_down and has_own_drain(seen, attempt):
             idle = is_settled(seen.log) and not seen.log.permits
             assert not idle, f"nothing ran, and the attempt was refused: {data['why']}"
