@@ -64,6 +64,19 @@ def quote_of(body: Mapping[str, Any], permit: str) -> Quote | None:
     return Quote(permit, started, sha) if started is not None and is_sha256(sha) else None
 
 
+def why_none(read: Outcome[Mapping[str, Any]]) -> str:
+    """Return the code that says why an inventory gave no quote; no recovery was sent then.
+
+    A service that does not know quotes has no such interface; one that quoted nothing has no such
+    permit.
+    """
+    if isinstance(read, Refused):
+        return read.code
+    if isinstance(read, Granted):
+        return "ADMISSION_NOT_FOUND" if "quote" in read.value else "NOT_FOUND"
+    return "UNDELIVERED"
+
+
 class OperatorRecovery(Program):
     """Recover one permit whose request ended, as a person has checked.
 
@@ -92,9 +105,9 @@ class OperatorRecovery(Program):
         if quote is None:
             read = await self._inventory()
             quote = quote_of(read.value, self._permit) if isinstance(read, Granted) else None
-        if quote is None:
-            self.report = RecoveryReport(outcome="refused", code="ADMISSION_NOT_FOUND")
-            return
+            if quote is None:
+                self.report = RecoveryReport(outcome="refused", code=why_none(read))
+                return
         self.report = await self._reported(await self._recover(quote))
 
     async def _recover(self, quote: Quote) -> Outcome[Mapping[str, Any]]:

@@ -111,7 +111,7 @@ def url_is_proof(order: Any) -> dict[str, Any]:
 async def client_falls_back(self: OperatorRecovery) -> None:
     """Ask the older route where no quote is given."""
     await right_run(self)
-    if self.report is not None and self.report.code == "ADMISSION_NOT_FOUND":
+    if self.report is not None and self.report.code == "NOT_FOUND":
         body = {"id": self._permit, "evidence": self._evidence}
         await self._send(WebRequest("POST", "/recover-admission", body))
 

@@ -5,8 +5,14 @@ from typing import Any
 import attrs
 
 from durasim.actors import WebRequest, WebResponse
-from durasim.actors.fleet import FleetRouter
-from durasim.actors.fleet.operator import OperatorRecovery, Quote, RecoveryReport, quote_of
+from durasim.actors.fleet import FleetRouter, Granted, Refused, Uncertain
+from durasim.actors.fleet.operator import (
+    OperatorRecovery,
+    Quote,
+    RecoveryReport,
+    quote_of,
+    why_none,
+)
 from durasim.sim import World
 from durasim.sim.fleet.fleet import BEARERS, Fleet
 
@@ -81,7 +87,7 @@ def test_a_service_without_quotes_stops_the_tool() -> None:
         router = old_router({"/deploy-admissions": compact})
         fleet = Fleet(world, attrs.evolve(CODE, router=router), STATE)
         report = await recovered(fleet)
-        assert report == RecoveryReport(outcome="refused", code="ADMISSION_NOT_FOUND")
+        assert report == RecoveryReport(outcome="refused", code="NOT_FOUND")
         assert PERMIT in fleet.log.permits
 
     assert told(story).ok
@@ -126,9 +132,17 @@ def test_nothing_can_be_quoted_from_what_cannot_be_read() -> None:
         }
         fleet = Fleet(world, attrs.evolve(CODE, router=old_router(both)), STATE)
         report = await recovered(fleet)
-        assert report == RecoveryReport(outcome="refused", code="ADMISSION_NOT_FOUND")
+        assert report == RecoveryReport(outcome="refused", code="UNDELIVERED")
         tool = OperatorRecovery(BEARERS.admin, PERMIT, LINK, Quote(PERMIT, 5, SHA))
         await world.start(tool, "admin").ended()
         assert tool.report == RecoveryReport(outcome="unknown", code="RECOVERY_OUTCOME_UNKNOWN")
 
     assert told(story).ok
+
+
+def test_why_there_is_no_quote_is_told() -> None:
+    """No such permit, no such interface, no credential, no answer: four different things."""
+    assert why_none(Granted({"quote": None, "admission": None})) == "ADMISSION_NOT_FOUND"
+    assert why_none(Granted({"admissions": []})) == "NOT_FOUND"
+    assert why_none(Refused("UNAUTHORIZED")) == "UNAUTHORIZED"
+    assert why_none(Uncertain("lost")) == "UNDELIVERED"
