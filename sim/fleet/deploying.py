@@ -8,11 +8,14 @@ from ..faults import (
     AlarmLate,
     AlarmTwice,
     AmbiguousCommit,
+    ClockJump,
+    ClockSkew,
     CorruptReply,
     CorruptRequest,
     Crash,
     DuplicateRequest,
     Evict,
+    FailConstructor,
     FailRead,
     FailWrite,
     Fault,
@@ -22,6 +25,8 @@ from ..faults import (
     Partition,
     Restart,
     SlowDisk,
+    StaleIncarnation,
+    Swap,
 )
 from ..scenario import scenario
 from ..world import World
@@ -33,6 +38,7 @@ from .levels import set_fleet
 
 __all__ = [
     "ANYTHING",
+    "EVERY_KIND",
     "closing",
     "debt_and_recovery",
     "deploy_with_outage",
@@ -60,6 +66,16 @@ ANYTHING: Final[tuple[Fault, ...]] = (
     KillProgram(at_most=1),
 )
 """Whatever may go wrong in a fleet, a few times in a run."""
+
+EVERY_KIND: Final[tuple[Fault, ...]] = (
+    *ANYTHING,
+    ClockSkew(at_most=2),
+    ClockJump(at_most=1),
+    FailConstructor(at_most=1),
+    StaleIncarnation(at_most=1),
+    Swap(at_most=1),
+)
+"""And what is rarer: wrong clocks, constructors that fail, two incarnations, a rollback in part."""
 
 REPORTS: Final = Reached("a deploy is reported", "note runner")
 IMAGE: Final = "registry.example/fleet:2"
@@ -92,7 +108,7 @@ async def undrain_at_last(fleet: Fleet, started: Deploy) -> None:
 
 
 @scenario(
-    faults=ANYTHING,
+    faults=EVERY_KIND,
     properties=(*EVERYWHERE, REPORTS),
     parameters={"image": [None, IMAGE], "minutes": [0, 3, 17], "late": [False, True]},
     settle_s=8_000,
@@ -114,7 +130,7 @@ async def ordinary_deploy(world: World, image: Any, minutes: int, late: bool) ->
 
 
 @scenario(
-    faults=ANYTHING,
+    faults=EVERY_KIND,
     properties=EVERYWHERE,
     parameters={"minutes": [1, 9], "named": [None, "f" * 40, "0" * 39 + "1-2026-01-01"]},
     settle_s=8_000,
@@ -133,7 +149,7 @@ async def deploy_with_outage(world: World, minutes: int, named: str | None) -> N
 
 
 @scenario(
-    faults=ANYTHING, properties=EVERYWHERE, parameters={"apart": [0, 30, 400]}, settle_s=8_000
+    faults=EVERY_KIND, properties=EVERYWHERE, parameters={"apart": [0, 30, 400]}, settle_s=8_000
 )
 async def two_runners(world: World, apart: int) -> None:
     """Two deploys at once, with different images: one fence at a time, one target at a time."""
@@ -147,7 +163,7 @@ async def two_runners(world: World, apart: int) -> None:
     await closing(fleet)
 
 
-@scenario(faults=ANYTHING, properties=EVERYWHERE, settle_s=8_000)
+@scenario(faults=EVERY_KIND, properties=EVERYWHERE, settle_s=8_000)
 async def debt_and_recovery(world: World) -> None:
     """A member dies in the middle of an operation: its permit is debt until it is recovered."""
     fleet = set_fleet(world)
@@ -174,7 +190,7 @@ async def debt_and_recovery(world: World) -> None:
     await closing(fleet)
 
 
-@scenario(faults=ANYTHING, properties=EVERYWHERE, settle_s=8_000)
+@scenario(faults=EVERY_KIND, properties=EVERYWHERE, settle_s=8_000)
 async def retained_over_image(world: World) -> None:
     """An image change meets a container with the only copy of somebody's files, twice over."""
     fleet = set_fleet(world)
