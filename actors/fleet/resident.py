@@ -313,10 +313,15 @@ class Resident(DurableObject):
         return standings[thread] == "executing"
 
     async def _require_undrained(self, *, returns: bool) -> None:
-        """Refuse what the drain refuses. One that cannot be read is none: the permit's own gate has
-        been passed before."""
+        """Refuse what the drain refuses, and everything if nobody could say whether there is one.
+
+        Who was admitted before a fence, and reaches the member after it was read, is seen by nobody
+        but here.
+        """
         outcome = await attempt(self._registry.draining())
-        drain = as_mapping(outcome.value) if isinstance(outcome, Granted) else None
+        if not isinstance(outcome, Granted):
+            raise refused("DRAINING", "nobody could say whether the fleet drains")
+        drain = as_mapping(outcome.value)
         if drain is not None and (drain.get("swapFence") is True or not returns):
             raise refused("DRAINING", draining=dict(drain))
 

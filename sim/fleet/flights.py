@@ -72,6 +72,7 @@ class Flights:
         self.flying: dict[str, dict[tuple[str, int], Flight]] = {}
         self.runs: dict[str, Run] = {}
         self.watchers: list[Callable[[str], None]] = []
+        self._ended: set[tuple[str, int]] = set()
         self._places: dict[str, set[str]] = {}
         log.watch(self, None)
 
@@ -81,10 +82,13 @@ class Flights:
         if kind == "down":
             self._down(seen.entry.actor)
         elif kind == "note run begins":
-            self.runs[data["runId"]] = Run(data["thread"], data["ownerGen"], data["ownerFence"])
+            run = Run(data["thread"], data["ownerGen"], data["ownerFence"])
+            if (data["runId"], run.generation) not in self._ended:
+                self.runs[data["runId"]] = run
             self._changed(self._resources(data["runId"]))
         elif kind == "note run ends":
             self.runs.pop(data["runId"], None)
+            self._ended.add((data["runId"], data["ownerGen"]))
             self._changed(self._resources(data["runId"]))
         elif isinstance(data, Commit):
             self._committed(data)

@@ -4,12 +4,15 @@
 # pyright: reportPrivateUsage=false
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
-from ...actors.fleet import Resident, images, owners, removal
+from ...actors.fleet import Granted, Resident, attempt, images, owners, removal
+from ...actors.fleet.codes import refused
 from ..mutants import Mutant
 from .cycling import native_rows_stay
 from .keeping import (
+    admitted_before_fence,
     counted_once,
     ended_without_saving,
     ending_of_before,
@@ -53,11 +56,20 @@ def double_count(standing: dict[str, owners.Standing], busy: Iterable[str], in_f
     return [*standing.values()].count("executing") + in_flight
 
 
+async def unread_is_open(self: Resident, *, returns: bool) -> None:
+    """Take a drain that cannot be read for none: the rule of the specification."""
+    outcome = await attempt(self._registry.draining())
+    drain = outcome.value if isinstance(outcome, Granted) else None
+    if drain is not None and (drain.get("swapFence") is True or not returns):
+        raise refused("DRAINING")
+
+
 async def member_gate_only(
     self: Resident, kind: str, origin: Mapping[str, Any], work: Callable[[str], Awaitable[Any]]
 ) -> Any:
-    """Attach without a permit: the member reads the drain itself."""
+    """Attach without a permit: the member reads the drain itself, as far as it can."""
     if kind == "attach":
+        vars(self)["_require_undrained"] = partial(unread_is_open, self)
         return await work("none")
     return await right_admitted(self, kind, origin, work)
 
@@ -118,6 +130,10 @@ FORGETTING: Final = (
     Mutant(
         "member_gate_only", f"{FLEET}.resident:Resident._admitted", member_gate_only,
         newcomer_under_fence, ("INV-10",),
+    ),
+    Mutant(
+        "unread_is_open", f"{FLEET}.resident:Resident._require_undrained", unread_is_open,
+        admitted_before_fence, ("a ready verdict meets no run that lives",),
     ),
     Mutant(
         "delete_clean_head", f"{FLEET}.removal:RemovalGuard.is_preserved", delete_clean_head,

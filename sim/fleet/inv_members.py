@@ -351,7 +351,32 @@ class CountedOnce(Readers[None]):
         assert said <= most, f"{reading.resource} counts {said} executions, and {most} can be"
 
 
+class ReadyMeetsNobody(OfFlights[None]):
+    """A ready verdict meets no registered run that lives, whenever it was admitted."""
+
+    name = "a ready verdict meets no run that lives"
+    sees = ("answer FleetRouter.fetch", "note verdict")
+
+    def begin(self) -> None:
+        """Nothing: it is known who lives."""
+
+    def see(self, seen: Seen[None]) -> None:
+        """Look at every member that a verdict is about, while its fence stands."""
+        data = seen.entry.data
+        if not isinstance(data, Answer):
+            members = [data["resource"]] if data["ready"] else []
+        else:
+            request, (_, body) = asked(data.call), answered(data)
+            is_verdict = request is not None and request.path == "/deploy-fence"
+            is_ready = is_verdict and body.get("fenceReady") is True
+            members = list(seen.log.rows("resident:")) if is_ready else []
+        for resource in members:
+            lives = sorted(flights_in(seen).live_threads(resource))
+            assert not lives, f"a verdict is ready, and {', '.join(lives)} of {resource} lives"
+
+
 MEMBERS: Final = (
+    ReadyMeetsNobody(),
     OnlyOwnersChange(),
     RegistrationsCount(),
     NoStopOverWork(),

@@ -10,6 +10,7 @@ import trio
 from ...actors.fleet import attempt
 from ..faults import (
     Abort,
+    CorruptReply,
     Crash,
     DuplicateRequest,
     Evict,
@@ -29,6 +30,7 @@ from .levels import set_fleet
 
 __all__ = [
     "STORIES",
+    "admitted_before_fence",
     "counted_once",
     "ended_without_saving",
     "ending_of_before",
@@ -166,6 +168,42 @@ async def newcomer_under_fence(world: World) -> None:
     await closing(fleet)
 
 
+async def read_slowly(fleet: Fleet, resource: str, who: str) -> None:
+    """Close the fleet and read it as the router does, where that takes seconds."""
+    registry = fleet.registry(who)
+    producer = fleet.deployment(fleet.ground.versions[-1]).producer.wire()
+    owner = {"kind": "preflight", "ref": "slow"}
+    fence_id: str = (await registry.set_fence(owner, producer, []))["fenceId"]
+    info: dict[str, Any] = await fleet.resident(who, resource).deploy_info()
+    await trio.sleep(3)
+    version = producer["workerVersion"]
+    verdict: dict[str, Any] = await registry.verify_fence(fence_id, version, [])
+    ready = verdict["verified"] and (info["executingRuns"], info["unknownRuns"]) == (0, 0)
+    fleet.ground.note("verdict", {"ready": ready, "resource": resource})
+    await registry.withdraw_fence(fence_id)
+
+
+@scenario(
+    faults=(CorruptReply("Registry.draining", weight=9),),
+    properties=EVERYWHERE,
+    settle_s=8_000,
+)
+async def admitted_before_fence(world: World) -> None:
+    """Runs that are admitted right before a fence reach their member after it was read."""
+    fleet = set_fleet(world)
+    await refreshed(fleet, RUN.resource, 1)
+    await drained(fleet)
+    for number in range(1, 13):
+        run = Run(f"r{number}", "t1", fence=number)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(begun, fleet, run)
+            await trio.sleep(0.01)
+            nursery.start_soon(read_slowly, fleet, run.resource, f"reader {number}")
+        await ended(fleet, run)
+        await trio.sleep(60)
+    await closing(fleet)
+
+
 @scenario(
     faults=(
         *LEDGER_LOST[:2],
@@ -260,6 +298,7 @@ STORIES: Final = (
     owners_unheard,
     counted_once,
     newcomer_under_fence,
+    admitted_before_fence,
     ended_without_saving,
     member_restarts,
     members_at_work,

@@ -127,11 +127,11 @@ def test_a_fence_is_seen_by_an_attach_that_was_admitted_before_it() -> None:
     reside(story, deviations=(slow,))
 
 
-def test_a_drain_that_cannot_be_read_is_none() -> None:
-    """The permit has passed the Registry's own gate."""
+def test_a_drain_that_cannot_be_read_refuses() -> None:
+    """It may have a fence in it, and the members may have been read by now."""
 
     async def story(here: Residence) -> None:
-        await here.fleet.registry("ops").drain(60, "ops", "")
+        assert code_of(await here.attach()) == "DRAINING"
         assert isinstance(await here.attach(), Granted)
 
     lost = ("request 1 of Registry/registry.draining by Resident/repo:o/a", "lost")
