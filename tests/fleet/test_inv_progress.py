@@ -41,6 +41,7 @@ async def gives_up_early(fleet: Fleet) -> None:
 async def gives_up_on_quiet(fleet: Fleet) -> None:
     """Give up after an hour in which nothing ran."""
     await began(fleet)
+    said(fleet, "check A")
     await trio.sleep(3_600)
     said(fleet, "report", outcome="failed", code="PREFLIGHT_GAVE_UP")
 
