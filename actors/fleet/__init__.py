@@ -5,7 +5,7 @@ Part one: drain, fence, quiet read, permits, receipts, quoted recovery, image ta
 
 from .admission import with_permit
 from .bounds import RESERVE_MS
-from .codes import CODES, FleetRefused, Reason
+from .codes import CODES, FleetRefused, Reason, refused
 from .documents import as_mapping
 from .drain_record import DrainRecord
 from .draining import Draining
@@ -70,5 +70,6 @@ __all__ = [
     "fleet_of",
     "keyed_row",
     "quote_of",
+    "refused",
     "with_permit",
 ]

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from ...actors.fleet import Granted, Resident, attempt, images, owners, removal
-from ...actors.fleet.codes import refused
+from ...actors.fleet import Granted, Resident, attempt, images, owners, refused, removal
 from ..mutants import Mutant
 from .cycling import native_rows_stay
 from .keeping import (
