@@ -214,38 +214,54 @@ class KeyedOnly(Watching[set[str]]):
             assert not is_there, "nobody has used a key, and there is a table of keys"
 
 
-class SealedStaysSealed(Watching[dict[str, int]]):
-    """A claim that was sealed is never bound to an execution (8.2)."""
+@attrs.define
+class Claims:
+    """Stamps of claims, by key.
+
+    Attributes:
+        sealed: of the newest claim that was refused for good.
+        bound: of the newest claim that was bound to an execution.
+    """
+
+    sealed: dict[str, int] = attrs.field(factory=dict[str, int])
+    bound: dict[str, int] = attrs.field(factory=dict[str, int])
+
+
+class SealedStaysSealed(Watching[Claims]):
+    """A claim that was sealed is never bound to an execution, nor one that is older (8.2)."""
 
     name = "a sealed claim is never bound"
 
-    def begin(self) -> dict[str, int]:
-        """Nothing is sealed."""
-        return {}
+    def begin(self) -> Claims:
+        """Nothing is sealed, nothing bound."""
+        return Claims()
 
-    def noted(self, seen: Watched[dict[str, int]], entry: Entry, world: World) -> None:
-        """A claim was sealed."""
+    def noted(self, seen: Watched[Claims], entry: Entry, world: World) -> None:
+        """A claim was sealed; whoever learns of it late speaks of a claim that is long gone."""
         del world
         if entry.kind == "log claim-sealed":
             line: dict[str, Any] = fields(entry)
-            seen.own[line["key"]] = line["stamp"]
-            row = seen.rows.get(line["key"])
-            is_bound = row is not None and row.start_token is not None
-            assert not is_bound, f"{line['key']} was sealed, and it is bound to an execution"
+            key, stamp, own = line["key"], line["stamp"], seen.own
+            own.sealed[key] = max(stamp, own.sealed.get(key, stamp))
+            is_bound = key in own.bound and own.bound[key] <= stamp
+            assert not is_bound, f"{key} was sealed, and it is bound to an execution"
 
     def changed(
         self,
-        seen: Watched[dict[str, int]],
+        seen: Watched[Claims],
         before: Reserved | None,
         after: Reserved | None,
         world: World,
     ) -> None:
-        """A row is bound."""
+        """A row is bound, or gone."""
         del world
-        if before is None or after is None or before.start_token is not None:
-            return
-        if after.start_token is not None:
-            is_free = before.stamp > seen.own.get(after.key, -1)
+        own = seen.own
+        if after is None:
+            assert before is not None
+            own.bound.pop(before.key, None)
+        elif before is not None and before.start_token is None and after.start_token is not None:
+            own.bound[after.key] = before.stamp
+            is_free = before.stamp > own.sealed.get(after.key, -1)
             assert is_free, f"{after.key} was bound, and this claim of it had been sealed"
 
 
