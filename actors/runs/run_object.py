@@ -100,15 +100,16 @@ class RunObject(ServedObject):
             raise RunAdmissionConflictError(order.run_id, "claim-sealed")
 
     async def _owned(self, order: RunOrder) -> RunOrder:
-        """Return *order* with the owner that its run will have: that of its schedule, if any."""
+        """Return *order* with the owner that its run will have: that of its schedule, if any.
+
+        A schedule may have been deleted since it made the fire, which is sent for its owner then.
+        """
         if order.schedule_id is None:
             return order
         services = self._wired
         schedules = Schedules(services.context.database, services.now_ms)
         schedule = await schedules.get(order.schedule_id)
-        if schedule is None:
-            raise InvalidRunRequestError(f"scheduleId: there is no schedule {order.schedule_id}")
-        return attrs.evolve(order, owner=schedule.owner)
+        return order if schedule is None else attrs.evolve(order, owner=schedule.owner)
 
     async def _refuse_existing(self, runs: RunnerRuntime, order: RunOrder) -> None:
         found = await self._found(runs, order.workflow_id, order.run_id)

@@ -58,7 +58,7 @@ def nothing_is_left(stage: Stage, run: str = RUN) -> bool:
         ({"payload": "x" * (2 << 20)}, {}, 413),
         ({"payload": "x" * (2 << 20)}, {PRINCIPAL_HEADER: ""}, 403),
         ({"claimStamp": 5}, {}, 400),
-        ({"scheduleId": "unknown"}, {}, 400),
+        ({"scheduleId": "a b"}, {}, 400),
         ({"workflowId": "order"}, {}, 200),
     ],
 )
