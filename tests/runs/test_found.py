@@ -1,4 +1,4 @@
-"""What soaks have found: of right code nothing, and in what judges it four mistakes."""
+"""What soaks have found: of right code nothing, and in what judges it five mistakes."""
 
 from collections.abc import Mapping
 
@@ -15,10 +15,12 @@ from durasim.sim import (
     run_once,
 )
 from durasim.sim.faults import KINDS, DuplicateQuery, DuplicateRequest
+from durasim.sim.runs.admission import sealed_stays_sealed
 from durasim.sim.runs.delivered import still_registered
 from durasim.sim.runs.properties import answers_fit
 from durasim.sim.runs.setting import HOMES, RESERVATIONS
 from durasim.sim.runs.storm import anything_fails, router_assumed
+from durasim.sim.runs.watching import Reserved, Watched
 
 
 def told(
@@ -101,6 +103,31 @@ def test_a_claim_may_be_unheard_of_by_who_was_reset() -> None:
     finals = [str(row.detail[1]) for row in result.rows if row.detail[:1] == ("final",)]
     assert any("IDEMPOTENT_START_UNRESOLVABLE" in each for each in finals)
     assert result.ok
+
+
+@pytest.mark.parametrize(("stamp", "holds"), [(1, True), (3, False)])
+def test_whoever_learns_late_of_a_seal_speaks_of_a_claim_that_is_gone(
+    stamp: int, holds: bool
+) -> None:
+    """Another router has sealed the same claim; the next claim, of stamp 3, is bound by then."""
+    claimed = Reserved("key-1", "run-1", "started", 3, None, "ann")
+    bound = claimed._replace(stamp=4, start_token="token")
+    verdicts: list[bool] = []
+
+    async def late(world: World) -> None:
+        seen = Watched(sealed_stays_sealed.begin())
+        sealed_stays_sealed.changed(seen, claimed, bound, world)
+        world.ledger.note("log claim-sealed", (("key", "key-1"), ("stamp", stamp)))
+        try:
+            sealed_stays_sealed.noted(seen, world.ledger.entries[-1], world)
+        except AssertionError:
+            verdicts.append(False)
+        else:
+            verdicts.append(True)
+
+    told(Scenario("late", late), 0, {})
+
+    assert verdicts == [holds]
 
 
 def test_a_storm_has_every_kind_of_fault() -> None:
