@@ -15,11 +15,13 @@ from .inv_recovery import RECOVERY
 from .inv_saying import SAYING
 from .inv_stacks import STACKS
 from .inv_upload import UPLOAD
+from .inv_verified import VERIFIED
 
 __all__ = ["EVERYWHERE"]
 
 EVERYWHERE: Final[tuple[Property[Any], ...]] = (
     *MEMBERS,
+    *VERIFIED,
     *IMAGES,
     *IDENTITY,
     *PROGRESS,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from durasim.sim.fleet.inv_images import IMAGES
+from durasim.sim.fleet.inv_verified import VERIFIED
 from durasim.sim.fleet.plane import APPLICATION
 
 from .liar import A, Liars, rejected, target
@@ -146,7 +147,7 @@ def test_an_offence_is_seen(act: Callable[[Liars], Awaitable[None]], name: str) 
 
 def test_each_checker_of_images_is_tested() -> None:
     """Every one that stands in the tuple has its number once."""
-    names = [each.name for each in IMAGES if each.name.startswith("INV")]
+    names = [each.name for each in (*VERIFIED, *IMAGES) if each.name.startswith("INV")]
     assert sorted(names) == [f"INV-{n:02}" for n in (*range(77, 85), 91)]
 
 
