@@ -25,6 +25,7 @@ __all__ = [
 
 AT_ONCE_US = 60_000_000
 """How long the answer of a gate may take, without a loss: no leg of a run is that short."""
+FENCED = ("EXECUTION_FENCED", "EXECUTION_FENCE_UNREADABLE")
 UNREADABLE = "IDEMPOTENT_START_UNREADABLE"
 SEALED = "RUN_ADMISSION_CONFLICT"
 STAMPS = "SELECT typeof(created_at), typeof(updated_at) FROM flowsafe_start_idempotency WHERE key=?"
@@ -78,7 +79,8 @@ class ShutOutIsTold(Watching[dict[int, Sent]]):
             if sent.is_shut_out and not is_lossy(world):
                 assert is_heard, f"a start of {sent.key} was shut out, and had to wait to hear it"
             if sent.is_shut_out and status != 0:
-                fine = status == 503 or code == SEALED
+                is_told = code in FENCED or code == SEALED
+                fine = is_told or (status == 503 and is_lossy(world))
                 assert fine, f"a start of {sent.key} was shut out, and was answered {status} {code}"
 
 

@@ -15,6 +15,7 @@ from durasim.sim.runs.bystanders import rewire
 from durasim.sim.runs.deployment import set_stage
 from durasim.sim.runs.logged import left_claims_are_logged
 from durasim.sim.runs.remains import Begun, look_at_run, look_at_thread
+from durasim.sim.runs.verdicts import shut_out_is_told
 
 from ..tidy import ROOT
 
@@ -82,6 +83,22 @@ def test_a_key_that_is_stranded_by_nothing_is_found() -> None:
     result = run_once(Job(scenario=story, seed=0, source=Recorded([])))
 
     assert [each.property for each in result.failures] == ["no key is stranded"]
+
+
+@pytest.mark.parametrize(("code", "holds"), [("EXECUTION_FENCED", True), (None, False)])
+def test_a_start_that_is_shut_out_and_told_something_else_is_found(
+    code: str | None, holds: bool
+) -> None:
+    """A status alone is no refusal: nobody would know that nothing ran."""
+
+    async def shut_out(world: World) -> None:
+        await set_stage(world, "objects", "router", born="migration-locked")
+        world.ledger.note("sent", (1, "key-1"))
+        world.ledger.note("sent back", (1, 503, code))
+
+    story = Scenario("shut out", shut_out, properties=(shut_out_is_told,))
+
+    assert run_once(Job(scenario=story, seed=0, source=Ordinary())).ok is holds
 
 
 async def refused_then_failed(world: World) -> None:
