@@ -34,8 +34,8 @@ class Attempt:
 
     Attributes:
         token: of the attempt.
-        has_bound: whether it was the first of the thread, and made it its owner's.
-        was_active: the active run before it.
+        has_bound: whether the thread is its owner's by it, until some attempt comes to something.
+        was_active: the active run before it, or before what was undone meanwhile.
     """
 
     agent_id: str
@@ -103,7 +103,7 @@ class ThreadJournal:
         has_bound = self.binding() is None
         attempt = Attempt(agent_id, run_id, token, has_bound, self._kv.get(ACTIVE))
         self._storage.set_alarm(WATCH)
-        self._kv.put(ATTEMPT + attempt.name, attrs.asdict(attempt))
+        self._write(attempt)
         if has_bound:
             self._kv.put(BINDING, attrs.asdict(Binding(owner.kind, owner.id, agent_id)))
         self._kv.put(ACTIVE, attempt.name)
@@ -120,7 +120,10 @@ class ThreadJournal:
         return None if found is None else Attempt(**found)
 
     def clear(self, attempt: Attempt) -> None:
-        """Note that an attempt came to something."""
+        """Note that an attempt came to something: the thread is its owner's for good."""
+        for other in self.attempts():
+            if other.has_bound:
+                self._write(attrs.evolve(other, has_bound=False))
         self._kv.delete(ATTEMPT + attempt.name)
         self.arm_next()
 
@@ -132,12 +135,34 @@ class ThreadJournal:
         self._storage.transaction_sync(partial(self._undo, attempt))
 
     def _undo(self, attempt: Attempt) -> None:
+        kept = self.attempt(attempt.name)
+        if kept is None:
+            return
+        # Others may have handed it on, or have come to something, since it began.
+        attempt = kept
         self._kv.delete(ATTEMPT + attempt.name)
         if self._kv.get(ACTIVE) == attempt.name:
             self._put(ACTIVE, attempt.was_active)
-        if attempt.has_bound and not self.attempts() and self._kv.get(ACTIVE) is None:
+        others = self._handed_on(attempt)
+        if attempt.has_bound and not others and self._kv.get(ACTIVE) is None:
             self._kv.delete(BINDING)
         self.arm_next()
+
+    def _handed_on(self, undone: Attempt) -> list[Attempt]:
+        """Let the attempts that began after *undone* take back what it would have; returns them."""
+        others = self.attempts()
+        for number, other in enumerate(others):
+            has_bound = other.has_bound or (undone.has_bound and number == 0)
+            was_active = other.was_active
+            if was_active == undone.name:
+                was_active = undone.was_active
+            following = attrs.evolve(other, has_bound=has_bound, was_active=was_active)
+            if following != other:
+                self._write(following)
+        return others
+
+    def _write(self, attempt: Attempt) -> None:
+        self._kv.put(ATTEMPT + attempt.name, attrs.asdict(attempt))
 
     def reconcile(self, snapshot: Snapshot) -> None:
         """Let deadline and active run be what *snapshot* says."""

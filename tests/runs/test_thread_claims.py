@@ -1,6 +1,7 @@
 """What a thread answers about claims, dead attempts and deadlines, and to whom it does not."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from durasim.wire import RunRouteError
 
 from .agents import AgentStage
 from .stage import ANN, play
-from .test_thread_object import request
+from .test_thread_object import BOT, request
 
 
 def row(run_id: str, agent: str = "helper", stamp: int = 2) -> Reservation:
@@ -115,6 +116,67 @@ def test_nobody_joins_a_start_that_is_being_undone() -> None:
         assert stage.executions() == 1
         assert stage.owners()["run/helper:r"]["is_settled"] is True
         assert not [key for key in world.stored(ThreadObject, "t1") if key.startswith(ATTEMPT)]
+
+    play(story)
+
+
+def slow_registry(patch: pytest.MonkeyPatch, seconds: dict[str, float]) -> None:
+    """Let owners of runs be forgotten late, by the run."""
+    release = RunOwners.release
+
+    async def slowly(registry: RunOwners, run: str, token: str) -> bool:
+        await registry.sleep(seconds[run])
+        return await release(registry, run, token)
+
+    patch.setattr(RunOwners, "release", slowly)
+    patch.setattr(RunOwners, "delivery", "gated")
+
+
+@pytest.mark.parametrize("later_s", [1, 9])
+def test_two_starts_of_one_thread_that_are_refused_leave_nothing(later_s: float) -> None:
+    """Whichever is undone first: nobody owns the thread, and no run of it is active."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world).open("migration-locked")
+        answers: list[int] = []
+
+        async def start(run_id: str) -> None:
+            body = body_of("helper", run_id)
+            answers.append((await request(world, "t1", "POST", "/runs", body))[0])
+
+        with pytest.MonkeyPatch.context() as patch:
+            slow_registry(patch, {"helper:r1": 5, "helper:r2": later_s})
+            for run_id in ("r1", "r2"):
+                world.spawn(run_id, partial(start, run_id))
+                await trio.sleep(0.1)
+            await trio.sleep(20)
+        assert answers == [503, 503]
+        assert world.stored(ThreadObject, "t1") == {}
+        assert stage.owners() == {}
+
+    play(story)
+
+
+def test_a_thread_is_kept_by_the_run_that_came_to_something() -> None:
+    """The start that had bound it is undone behind that: the thread stays its owner's."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world).open("migration-locked")
+
+        async def start() -> None:
+            await request(world, "t1", "POST", "/runs", body_of("helper", "r1"))
+
+        with pytest.MonkeyPatch.context() as patch:
+            slow_registry(patch, {"helper:r1": 5})
+            world.spawn("first", start)
+            await trio.sleep(1)
+            stage.put_fence("open")
+            status, _ = await request(world, "t1", "POST", "/runs", body_of("helper", "r2"))
+            await trio.sleep(20)
+        assert status == 200
+        binding = {"kind": "human", "owner_id": "ann", "agent_id": "helper"}
+        assert world.stored(ThreadObject, "t1") == {"flowsafe:thread:v1": binding}
+        assert (await stage.ask(thread="t1", owner=BOT))[0] == 403
 
     play(story)
 

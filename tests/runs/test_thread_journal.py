@@ -56,3 +56,30 @@ def test_an_attempt_is_taken_back_whole() -> None:
     assert len(places) > 4
     assert calm.failures == ()
     assert [result.failures for result in struck] == [()] * len(places)
+
+
+class Twice(DurableObject):
+    """A thread that takes a start back twice."""
+
+    async def undo(self) -> int:
+        """Begin, take it back, begin another, and take the first back again; what is left."""
+        journal = ThreadJournal(self.storage)
+        owner = Owner("human", "ann")
+        attempt = journal.arm("helper", "r1", "token", owner)
+        journal.undo(attempt)
+        journal.arm("helper", "r2", "another", owner)
+        journal.undo(attempt)
+        return len(self.storage.kv.list())
+
+    async def alarm(self, info: Any) -> None:
+        """Nothing is due."""
+
+
+async def twice(world: World) -> None:
+    """What was taken back already takes nothing from others."""
+    assert await world.client("ann").get(Twice, "thread-1").undo() == 3
+
+
+def test_what_was_taken_back_takes_nothing_away() -> None:
+    """The thread is bound by the attempt under way."""
+    assert run_once(Job(scenario=Scenario("twice", twice), seed=0, source=Ordinary())).ok
