@@ -232,6 +232,8 @@ def test_completed_progress_without_a_target_verifies_nothing() -> None:
     async def story(here: Residence) -> None:
         old = {"build": BUILD, "cycleIssued": True}
         here.fleet.store("Resident", A, {"image:progress": old})
+        info = await here.stub.deploy_info()
+        assert (info["imageBuild"], "imageTarget" in info) == (BUILD, False)
         assert await here.reconcile(here.target()) == INACTIVE
         assert here.stored["image:progress"]["target"] == here.target()
 
