@@ -70,29 +70,29 @@ def test_a_verdict_that_is_not_ready_may_have_no_fence_left() -> None:
     assert plain.problem
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"draining": None},
-        {"draining": {**DRAIN, "since": "1"}},
-        {"draining": {**DRAIN, "until": None}},
-        {"draining": {**DRAIN, "swapVersion": ""}},
-        {"draining": {**DRAIN, "swapAt": None}},
-        {"draining": {**DRAIN, "swapFence": None}},
-        {"draining": {**DRAIN, "swapFence": False}},
-        {"fenceReady": "yes"},
-        {"fenceReady": None},
-        {"residents": None},
-        {"residents": [{"physicalMember": "m1"}, {"physicalMember": "m1"}]},
-        {"residents": [{}]},
-        {"deployDiagnostic": None},
-        {"deployDiagnostic": {**DIAGNOSTIC, "producer": None}},
-        {"deployDiagnostic": {**DIAGNOSTIC, "producer": {"workerVersion": "w"}}},
-        {"deployDiagnostic": {**DIAGNOSTIC, "fence": None}},
-        {"deployDiagnostic": {**DIAGNOSTIC, "fence": {"status": "withdrawn"}}},
-        {"deployDiagnostic": {**DIAGNOSTIC, "readback": "unreadable"}},
-    ],
-)
+CHANGES: list[dict[str, Any]] = [
+    {"draining": None},
+    {"draining": {**DRAIN, "since": "1"}},
+    {"draining": {**DRAIN, "until": None}},
+    {"draining": {**DRAIN, "swapVersion": ""}},
+    {"draining": {**DRAIN, "swapAt": None}},
+    {"draining": {**DRAIN, "swapFence": None}},
+    {"draining": {**DRAIN, "swapFence": False}},
+    {"fenceReady": "yes"},
+    {"fenceReady": None},
+    {"residents": None},
+    {"residents": [{"physicalMember": "m1"}, {"physicalMember": "m1"}]},
+    {"residents": [{}]},
+    {"deployDiagnostic": None},
+    {"deployDiagnostic": {**DIAGNOSTIC, "producer": None}},
+    {"deployDiagnostic": {**DIAGNOSTIC, "producer": {"workerVersion": "w"}}},
+    {"deployDiagnostic": {**DIAGNOSTIC, "fence": None}},
+    {"deployDiagnostic": {**DIAGNOSTIC, "fence": {"status": "withdrawn"}}},
+    {"deployDiagnostic": {**DIAGNOSTIC, "readback": "unreadable"}},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_reply_that_lacks_a_part_is_malformed(change: dict[str, Any]) -> None:
     """It is refused as one that says no: nothing is filled in."""
     assert read_verdict({**READY, **change}) is None
