@@ -22,6 +22,7 @@ from .giveback import is_sealed
 from .http import json_response, read_object
 from .journal import Deadline, charged, is_charged
 from .requests import order_of, principal_of, resumption_of
+from .reservations import Owner
 from .run_errors import (
     InvalidRunRequestError,
     RunAdmissionConflictError,
@@ -87,18 +88,18 @@ class ThreadObject(ServedObject):
     def _workflows(self) -> Mapping[str, Workflow]:
         return self._wired.deployment.agents
 
-    def _check_owner(self, request: WebRequest) -> None:
+    def _check_owner(self, owner: Owner) -> None:
         """Let through whose thread it is, and everybody while it is nobody's.
 
         Raises:
             ForbiddenError: it is somebody else's; no more is said.
         """
-        owner, binding = principal_of(request), self._journal.binding()
+        binding = self._journal.binding()
         if binding is not None and owner.kind != "system" and not binding.is_of(owner):
             raise ForbiddenError("this thread is not yours")
 
     async def _thread(self, request: WebRequest) -> WebResponse:
-        self._check_owner(request)
+        self._check_owner(principal_of(request))
         active = self._journal.active()
         return json_response(
             200,
@@ -113,10 +114,11 @@ class ThreadObject(ServedObject):
     # ---- start
 
     async def _start(self, request: WebRequest) -> WebResponse:
-        order = order_of(read_object(request, BODY_BYTES_MAX), principal_of(request))
+        owner = principal_of(request)
+        order = order_of(read_object(request, BODY_BYTES_MAX), owner)
         if order.thread_id != self.address.name:
             raise ValueError(f"thread {order.thread_id} does not live in {self.address.name}")
-        self._check_owner(request)
+        self._check_owner(owner)
         return json_response(200, (await self._start_run(order)).summary())
 
     async def _start_run(self, order: RunOrder) -> Snapshot:
@@ -139,10 +141,12 @@ class ThreadObject(ServedObject):
         """Begin an attempt, or take part in the one under way; None if the run is there already.
 
         Raises:
+            ForbiddenError: the thread has become somebody else's. Nothing was written.
             RunAdmissionConflictError: its claim is refused for good. Nothing was written.
         """
         while True:
             async with self._records:
+                self._check_owner(order.owner)
                 if is_sealed(order.claim, self._journal.sealed(name)):
                     raise RunAdmissionConflictError(order.run_id, "claim-sealed")
                 shared = self._in_flight.get(name)
@@ -270,7 +274,7 @@ class ThreadObject(ServedObject):
     # ---- what changes a run
 
     async def _resume(self, request: WebRequest, agent: str, run: str) -> WebResponse:
-        self._check_owner(request)
+        self._check_owner(principal_of(request))
         await pass_gate(self._wired.fence, "thread-signal", run_id=run, label=request.path)
         data, suspension = resumption_of(read_object(request, BODY_BYTES_MAX))
         return json_response(200, (await self._resume_run(agent, run, data, suspension)).summary())
@@ -285,7 +289,7 @@ class ThreadObject(ServedObject):
         return snapshot
 
     async def _terminate(self, request: WebRequest, agent: str, run: str) -> WebResponse:
-        self._check_owner(request)
+        self._check_owner(principal_of(request))
         await self._settle_unless_live(name_of(agent, run))
         snapshot = await self._runs().terminate(agent, run, "cancelled")
         self._journal.reconcile(snapshot)
@@ -323,11 +327,11 @@ class ThreadObject(ServedObject):
         return self._signals
 
     async def _message(self, request: WebRequest) -> WebResponse:
-        self._check_owner(request)
+        self._check_owner(principal_of(request))
         return await self._lane().message(request)
 
     async def _wake(self, request: WebRequest) -> WebResponse:
-        self._check_owner(request)
+        self._check_owner(principal_of(request))
         return await self._lane().wake(request)
 
     # ---- duties

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from durasim.actors import WebResponse
-from durasim.actors.runs import AgentTopology, RunOwners, Services, ThreadObject
+from durasim.actors.runs import AgentTopology, Owner, RunOwners, Services, ThreadObject
 from durasim.actors.runs.errors import StartReservationUnreadableError
 from durasim.actors.runs.http import json_response
 from durasim.actors.runs.reservations import Reservation, StartRequest, Target
@@ -177,6 +177,27 @@ def test_a_thread_is_kept_by_the_run_that_came_to_something() -> None:
         binding = {"kind": "human", "owner_id": "ann", "agent_id": "helper"}
         assert world.stored(ThreadObject, "t1") == {"flowsafe:thread:v1": binding}
         assert (await stage.ask(thread="t1", owner=BOT))[0] == 403
+
+    play(story)
+
+
+def test_of_two_strangers_who_start_in_one_thread_one_gets_it() -> None:
+    """Both have found it free: the other one has no run in a thread that is not theirs."""
+
+    async def story(world: World) -> None:
+        stage = await AgentStage(world).open()
+        answers: list[int] = []
+
+        async def start(owner: Owner, run_id: str) -> None:
+            body = body_of("helper", run_id)
+            answers.append((await request(world, "t1", "POST", "/runs", body, owner))[0])
+
+        world.spawn("ann", partial(start, ANN.owner, "r1"))
+        world.spawn("bot", partial(start, BOT, "r2"))
+        await trio.sleep(5)
+        assert sorted(answers) == [200, 403]
+        assert stage.executions() == 1
+        assert len(stage.owners()) == 1
 
     play(story)
 
