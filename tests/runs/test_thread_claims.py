@@ -192,9 +192,17 @@ def test_of_two_strangers_who_start_in_one_thread_one_gets_it() -> None:
             body = body_of("helper", run_id)
             answers.append((await request(world, "t1", "POST", "/runs", body, owner))[0])
 
-        world.spawn("ann", partial(start, ANN.owner, "r1"))
-        world.spawn("bot", partial(start, BOT, "r2"))
-        await trio.sleep(5)
+        status = RunnerRuntime.status
+
+        async def slowly(runtime: RunnerRuntime, *names: str) -> Any:
+            await trio.sleep(5)
+            return await status(runtime, *names)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunnerRuntime, "status", slowly)
+            world.spawn("ann", partial(start, ANN.owner, "r1"))
+            world.spawn("bot", partial(start, BOT, "r2"))
+            await trio.sleep(20)
         assert sorted(answers) == [200, 403]
         assert stage.executions() == 1
         assert len(stage.owners()) == 1
