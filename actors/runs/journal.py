@@ -4,6 +4,7 @@ One alarm serves both duties. The journal is written before the start reserves o
 so that whatever a dead attempt has left is found again (spec/run-claims.md 3.2, 3.5).
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 
@@ -14,7 +15,7 @@ from .errors import ExecutionFencedError, ExecutionFenceUnreadableError
 from .run_errors import RunStateUnreadableError
 from .snapshots import Snapshot
 
-__all__ = ["Deadline", "Journal", "Pending", "is_charged", "still_due"]
+__all__ = ["Deadline", "Journal", "Pending", "is_charged", "soon", "still_due"]
 
 JOURNAL_KEY: Final = "flowsafe:run-owner-recovery:v1"
 DEADLINE_KEY: Final = "flowsafe:run-deadline:v1"
@@ -141,9 +142,12 @@ class Journal:
         self.resumed()
         self.set_deadline(None if snapshot is None else still_due(self.deadline(), snapshot))
 
-    def resume(self) -> None:
-        """Note that the run is resumed: should that die, somebody looks at what it has come to."""
-        self.watch()
+    def resume(self, now_ms: int) -> None:
+        """Note that the run is resumed: should that die, somebody looks at what it has come to.
+
+        Whoever is refused puts no deadline off.
+        """
+        self._storage.set_alarm(soon([self.deadline()], now_ms))
         self._storage.kv.put(RESUME_KEY, True)
 
     def resumed(self) -> None:
@@ -171,6 +175,12 @@ class Journal:
             self._storage.set_alarm(instant_of(deadline.at_ms))
         else:
             self._storage.delete_alarm()
+
+
+def soon(deadlines: Iterable[Deadline | None], now_ms: int) -> datetime:
+    """Return when to look at what is resumed now: in a while, or at a deadline before that."""
+    due = [each.at_ms for each in deadlines if each is not None and each.at_ms > now_ms]
+    return instant_of(min([now_ms + WATCH // timedelta(milliseconds=1), *due]))
 
 
 def charged(deadline: Deadline, now_ms: int) -> Deadline | None:

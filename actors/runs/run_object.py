@@ -244,7 +244,7 @@ class RunObject(ServedObject):
         self, workflow: str, run: str, data: object, suspension: int | None
     ) -> Snapshot:
         """Go on with the run; if that dies or fails, the alarm looks at what it has come to."""
-        self._journal.resume()
+        self._journal.resume(self._wired.now_ms())
         snapshot = await self._runs().resume(workflow, run, data, suspension)
         self._journal.reconcile(snapshot)
         return snapshot

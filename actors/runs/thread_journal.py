@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import attrs
 
 from ..storage import Storage
-from .journal import WATCH, Deadline, instant_of, still_due
+from .journal import WATCH, Deadline, instant_of, soon, still_due
 from .reservations import Owner
 from .runtime import name_of
 from .snapshots import TERMINAL, Snapshot
@@ -187,9 +187,12 @@ class ThreadJournal:
 
     # ---- deadlines and the alarm
 
-    def resume(self, name: str) -> None:
-        """Note that a run is resumed: should that die, somebody looks at what it has come to."""
-        self.watch()
+    def resume(self, name: str, now_ms: int) -> None:
+        """Note that a run is resumed: should that die, somebody looks at what it has come to.
+
+        Whoever is refused puts no deadline off.
+        """
+        self._storage.set_alarm(soon(self.deadlines(), now_ms))
         self._kv.put(RESUME + name, True)
 
     def resumed(self, name: str) -> None:

@@ -283,7 +283,7 @@ class ThreadObject(ServedObject):
         self, agent: str, run: str, data: object, suspension: int | None = None
     ) -> Snapshot:
         """Go on with a parked run of this thread. Refused as `RunnerRuntime.resume`."""
-        self._journal.resume(name_of(agent, run))
+        self._journal.resume(name_of(agent, run), self._wired.now_ms())
         snapshot = await self._runs().resume(agent, run, data, suspension)
         self._journal.reconcile(snapshot)
         return snapshot

@@ -82,7 +82,7 @@ async def _late(_book: Book, journal: Journal) -> Any:
 
 
 async def _resume(_book: Book, journal: Journal) -> bool:
-    journal.resume()
+    journal.resume(2026)
     return journal.is_resuming()
 
 

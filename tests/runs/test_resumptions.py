@@ -173,3 +173,26 @@ def test_a_deadline_that_was_not_noted_is_met(topology: str, ending: str) -> Non
         assert home.kept() == []
 
     play(story)
+
+
+def test_nobody_puts_a_deadline_off_by_asking_in_vain(topology: str) -> None:
+    """Each is refused, since the run is at another suspension than they mean."""
+
+    async def story(world: World) -> None:
+        home = Home(world, topology)
+        await home.park("brief-patient")
+        for _ in range(4):
+            await trio.sleep(30)
+            path = f"/runs/{home.flow}/{home.run_id}/resume"
+            if topology == "agents":
+                body = b'{"data":1,"suspension":99}'
+                status, _ = await request(world, "t1", "POST", path, body)
+            else:
+                asked = {"data": 1, "suspension": 99}
+                run = f"{home.flow}:{home.run_id}"
+                status, _ = await home.stage.ask_object("POST", run, "resume", asked)
+            assert status == 409
+        (run_row,) = home.stage.query("SELECT revision, body FROM flowsafe_runs")
+        assert '"results": [{"deadline": true}]' in run_row["body"]
+
+    play(story)
