@@ -126,8 +126,10 @@ class Registry(Admitting):
         """List a new member, which cannot be used yet; returns its row (OP-32).
 
         Raises:
-            FleetRefused: BAD_REQUEST, it is listed already or has no name. Nothing was written.
+            FleetRefused: FENCED, a fence stands; BAD_REQUEST, it is listed already or has no name.
+                Nothing was written.
         """
+        self._require_same_members()
         row = self._members.add(resource, physical_member, config or {}, self._now())
         return row.wire()
 
@@ -143,10 +145,21 @@ class Registry(Admitting):
         """Take a member off the list; returns the row that it had (OP-32).
 
         Raises:
-            FleetRefused: NOT_FOUND, there is none. Nothing was written.
+            FleetRefused: FENCED, a fence stands; NOT_FOUND, there is none. Nothing was written.
         """
+        self._require_same_members()
         return self._members.remove(resource).wire()
 
     async def list_members(self) -> list[Any]:
         """Return the rows of all members, by resource."""
         return self._members.rows()
+
+    def _require_same_members(self) -> None:
+        """Refuse to change the list while a fence stands: whoever set it may have read the list.
+
+        A permit from before the fence is no excuse. It may have ended when permits are counted,
+        and a recovery counts none.
+        """
+        record = self._live(self._now())
+        if record is not None and record.fence is not None:
+            raise refused("FENCED", "the list of members stays as it is under a fence")

@@ -12,6 +12,7 @@ from . import (
     guarding,
     holding,
     invariants,
+    joining,
     keeping,
     meddling,
     miscycling,
@@ -45,6 +46,7 @@ SYSTEM = systems.System(
         *recovering.STORIES,
         *freezing.STORIES,
         *holding.STORIES,
+        *joining.STORIES,
     ),
     invariants.EVERYWHERE,
     (
@@ -58,6 +60,7 @@ SYSTEM = systems.System(
         *forging.FORGING,
         *mistaking.MISTAKING,
         *holding.HOLDING,
+        *joining.JOINING,
     ),
 )
 """What `durasim` finds by the name `fleet`."""

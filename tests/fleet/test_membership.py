@@ -6,7 +6,7 @@ import pytest
 
 from durasim.actors.fleet.membership import MemberRow
 
-from .registry_stage import START_MS, Stage, staged
+from .registry_stage import PREFLIGHT, RECOVERY, START_MS, Stage, staged
 
 ROW = {
     "resource": "repo:a", "physicalMember": "m", "activation": "active", "onboardedAt": 1,
@@ -54,5 +54,23 @@ def test_a_member_is_listed_once_and_pending_until_it_can_be_used() -> None:
         assert await stage.code(registry.remove_member("repo:b")) == "NOT_FOUND"
         assert await registry.remove_member("repo:a") == active
         assert await registry.list_members() == []
+
+    staged(story)
+
+
+def test_the_list_stays_as_it_is_under_a_fence() -> None:
+    """Of whatever owner: who set it may have read the list. An activation changes no list."""
+
+    async def story(stage: Stage) -> None:
+        registry = stage.registry
+        await registry.add_member("repo:a", "m-1")
+        for owner in (PREFLIGHT, RECOVERY):
+            fence = await stage.fence(owner)
+            assert await stage.code(registry.add_member("repo:b", "m-2")) == "FENCED"
+            assert await stage.code(registry.remove_member("repo:a")) == "FENCED"
+            assert (await registry.activate_member("repo:a"))["activation"] == "active"
+            await registry.withdraw_fence(fence)
+        await registry.add_member("repo:b", "m-2")
+        assert len(await registry.list_members()) == 2
 
     staged(story)
