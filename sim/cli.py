@@ -186,7 +186,7 @@ def explore(**given: Any) -> int:
 @click.option("--record", metavar="FILE", help=f"Write the tables below {soaking.RECORDED} there.")
 @as_json
 def soak(**given: Any) -> int:
-    """Tell every story of systems and scenarios, and count what that reached.
+    """Tell every story of each NAME, and count what that reached.
 
     A NAME may be a system. Misses a bar where a story was told too rarely, a kind of fault hardly
     struck, runs are alike, or a `sometimes` was never reached. Then the designs of the system are

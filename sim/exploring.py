@@ -14,6 +14,7 @@ from rich.text import Text
 from .diagram import diagram_of
 from .explore import Exploration, explore as run_exploration
 from .mermaid import mermaid as for_documents
+from .mutants import Mutant
 from .output import Output
 from .progress import progress_bar
 from .refusal import FAILED, HELD, INTERRUPTED, Refused, refusing
@@ -22,7 +23,7 @@ from .report import tell, told_of, what_happened
 from .run import RunResult
 from .scenario import Scenario
 from .simulate import simulate
-from .systems import find_mutant, resolve
+from .systems import find_mutant, registered, resolve
 from .tables import sometimes_table, struck_table
 from .unstruck import never_struck
 from .wording import listed, visible
@@ -57,7 +58,7 @@ def run(
             seed=seed,
             strategy=strategy,
             parameters=parameters,
-            mutant=None if mutant is None else find_mutant(mutant),
+            mutant=None if mutant is None else mutant_for(scenario, mutant),
         )
     result = report.result
     if output.is_json:
@@ -135,6 +136,17 @@ def taken(scenario: Scenario, parameter: str) -> tuple[object, ...]:
     return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
+def mutant_for(scenario: Scenario, name: str) -> Mutant:
+    """Return the mutant of that name; one of another system would change nothing in the story."""
+    mutant = find_mutant(name)
+    home = [each for each in registered() if any(story is scenario for story in each.scenarios)]
+    if home and not any(each is mutant for system in home for each in system.mutants):
+        raise Refused(
+            f"mutant {name!r} is not of {home[0].name}, which {scenario.name} is a story of"
+        )
+    return mutant
+
+
 # ---- explore
 
 
@@ -168,7 +180,7 @@ def explore(
                 jobs=jobs,
                 time_s=time_s,
                 keep_going=keep_going,
-                mutant=None if mutant is None else find_mutant(mutant),
+                mutant=None if mutant is None else mutant_for(scenario, mutant),
                 parameters=parameters,
                 progress=progress,
             )
@@ -208,7 +220,8 @@ def written(
     try:
         write_replay(file, path)
     except (OSError, UnwritableReplay) as error:
-        output.complain(f"durasim: no replay file was written: {error}")
+        why = error.strerror if isinstance(error, OSError) else error
+        output.complain(f"durasim: {path}: no replay file was written: {why}")
         return None
     return str(path)
 

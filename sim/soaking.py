@@ -54,10 +54,13 @@ def soak(
             check_record(Path(record))
         compared = runs if compared is None else compared
         if runs < len(stories):
-            raise Refused(f"{counted(runs, 'run')} for {of_stories(stories)}")
+            raise Refused(
+                f"{counted(runs, 'run')} for {of_stories(stories)}: give at least one to each"
+            )
         if 0 < compared < len(comparisons):
             raise Refused(
-                f"{counted(compared, 'run')} for {counted(len(comparisons), 'comparison')}"
+                f"{counted(compared, 'run')} for {counted(len(comparisons), 'comparison')}: "
+                "give at least one to each, or --compared 0"
             )
         found = run_soak(
             stories,
@@ -260,8 +263,10 @@ def check_record(path: Path) -> None:
     """Refuse a document that has no place for what is recorded, before anything runs."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise Refused(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path}: is not UTF-8 text") from error
     if RECORDED not in text.splitlines():
         raise Refused(f"{path}: there is no line {RECORDED}, below which to write")
     check_writable(path)
@@ -272,7 +277,11 @@ def keep(path: Path, command: str, found: Soak) -> None:
     above = path.read_text(encoding="utf-8").partition(RECORDED)[0]
     parts = [f"    {command}", *(markdown(*each) for each in tables_of(found))]
     parts.append("\n".join(f"- {line}" for line in verdicts(found)))
-    path.write_text(f"{above}{RECORDED}\n\n" + "\n\n".join(parts) + "\n", encoding="utf-8")
+    text = f"{above}{RECORDED}\n\n" + "\n\n".join(parts) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def markdown(columns: Sequence[str], rows: Rows) -> str:

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -37,6 +38,9 @@ __all__ = [
 ]
 
 GROUP = "durasim.systems"
+
+FEW = 12
+"""So many names are all said in one line; of more, those near to what was asked for."""
 
 
 class UnknownScenario(LookupError):
@@ -125,7 +129,7 @@ def find_mutant(name: str) -> Mutant:
     """
     mutants = {mutant.name: mutant for system in registered() for mutant in system.mutants}
     if name not in mutants:
-        raise UnknownMutant(f"no mutant is called {name!r}{known(mutants)}")
+        raise UnknownMutant(f"no mutant is called {name!r}{known(mutants, name)}")
     return mutants[name]
 
 
@@ -147,7 +151,8 @@ def resolve(name: str, *, beside: Path | None = None) -> Scenario:
         scenarios = {each.name: each for system in registered() for each in system.scenarios}
         if name not in scenarios:
             hint = (
-                known(scenarios) or "; none is registered: use path.py:attr or package.module:attr"
+                known(scenarios, name)
+                or "; none is registered: use path.py:attr or package.module:attr"
             )
             raise UnknownScenario(f"no scenario is called {name!r}{hint}")
         return scenarios[name]
@@ -163,10 +168,16 @@ def scenarios_of(module: ModuleType) -> list[str]:
     return [name for name, value in vars(module).items() if isinstance(value, Scenario)]
 
 
-def known(names: Iterable[str]) -> str:
-    """Say what there is, or nothing."""
-    listed = ", ".join(names)
-    return f"; there is {listed}" if listed else ""
+def known(names: Iterable[str], asked: str = "") -> str:
+    """Say what there is, of many what is near to what was *asked* for; or nothing."""
+    there = list(names)
+    if len(there) <= FEW:
+        return f"; there is {', '.join(there)}" if there else ""
+    holding = [each for each in there if asked and asked in each]
+    near = ", ".join((holding or get_close_matches(asked, there))[:3])
+    return (
+        f"; {f'near to it is {near}; ' if near else ''}`durasim list --json` has all {len(there)}"
+    )
 
 
 def load(place: str, *, beside: Path | None = None) -> ModuleType:

@@ -18,7 +18,7 @@ from .mutants import Mutant
 from .output import Output
 from .refusal import FAILED, HELD, Refused, refusing
 from .scenario import Scenario
-from .systems import find_system, registered, resolve
+from .systems import find_system, known, registered, resolve
 from .tables import inspection, kill_table, measure_table, scenario_table
 from .wording import visible
 from .workloads import serial_calls
@@ -78,12 +78,12 @@ def mutants(
     """Try the mutants of a system."""
     with refusing(output):
         found = find_system(system)
-        known = {mutant.name: mutant for mutant in found.mutants}
+        mutants_of = {mutant.name: mutant for mutant in found.mutants}
         for name in names:
-            if name not in known:
-                there = ", ".join(known) or "none"
-                raise Refused(f"{system} has no mutant {name!r}; it has {there}")
-        chosen = [known[name] for name in dict.fromkeys(names)] or list(known.values())
+            if name not in mutants_of:
+                there = known(mutants_of, name)
+                raise Refused(f"{system} has no mutant {name!r}{there}")
+        chosen = [mutants_of[name] for name in dict.fromkeys(names)] or list(mutants_of.values())
         rows = [judged(mutant, runs=runs, seed=seed, jobs=jobs) for mutant in chosen]
     if output.is_json:
         output.document({"system": system, "mutants": rows})

@@ -223,7 +223,15 @@ def test_a_file_that_cannot_be_written_at_the_end_is_said(
 
     assert ran.status == 1
     assert ran.document["failures"][0]["replay"] is None
-    assert "no replay file was written: [Errno 28] No space left on device" in ran.err
+    assert ".json: no replay file was written: No space left on device" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["run", "explore"])
+def test_a_mutant_of_another_system_is_refused(folder: Folder, verb: str) -> None:
+    """It would replace what the story never calls, and the story would hold."""
+    line = folder.refused(verb, "crowd", "--mutant", "instanceof_only")
+
+    assert line == "durasim: mutant 'instanceof_only' is not of fleet, which crowd is a story of"
 
 
 def test_keep_going_tells_each_kind_of_failure(folder: Folder) -> None:

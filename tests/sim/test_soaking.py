@@ -1,6 +1,7 @@
 """The verb `soak`: what it prints, records and returns."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -114,12 +115,32 @@ def test_a_record_is_written_below_its_line(shop: Folder) -> None:
     assert "| twice with topology=direct | 4 |" in text
 
 
+def test_a_record_that_cannot_be_written_at_the_end_is_said(
+    shop: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found has been printed by then."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    shop.write("record.md", f"{ABOVE}{RECORDED}\n")
+    monkeypatch.setattr(Path, "write_text", full)
+    ran = shop.run("soak", "shop", "--runs", "10", "--compared", "4", "--record", "record.md")
+
+    assert ran.status == 2
+    assert "twice with topology=direct" in ran.out
+    assert ran.err.splitlines()[-1] == (
+        "durasim: record.md: cannot be written: No space left on device"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("{once} --record missing.md", "missing.md: cannot be read: "),
+        ("{once} --record missing.md", "missing.md: cannot be read: No such file"),
         ("{once} --record bare.md", f"bare.md: there is no line {RECORDED}, below which to write"),
-        ("{once} {twice} --runs 1", "1 run for 2 stories"),
+        ("{once} --record binary.md", "binary.md: is not UTF-8 text"),
+        ("{once} {twice} --runs 1", "1 run for 2 stories: give at least one to each"),
         ("nothing", "no scenario is called 'nothing'"),
         ("{once} --strategy luck", "no strategy is called 'luck'"),
         ("", "Missing argument 'NAME...'"),
@@ -128,6 +149,7 @@ def test_a_record_is_written_below_its_line(shop: Folder) -> None:
 def test_wrong_input_is_refused(folder: Folder, words: str, why: str) -> None:
     """In one line, before anything runs."""
     folder.write("bare.md", "# Bare\n")
+    (folder.path / "binary.md").write_bytes(b"\xff")
     given = words.format(once=folder.name("once"), twice=folder.name("twice"))
 
     assert why in folder.refused("soak", *given.split())
@@ -146,7 +168,7 @@ def test_fewer_runs_than_comparisons_are_refused(
     monkeypatch.setattr(soaking, "asked_for", asked_for)
 
     assert shop.refused("soak", "shop", "--runs", "5", "--compared", "1") == (
-        "durasim: 1 run for 2 comparisons"
+        "durasim: 1 run for 2 comparisons: give at least one to each, or --compared 0"
     )
 
 

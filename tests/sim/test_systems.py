@@ -22,7 +22,7 @@ from durasim.sim import (
     scenario,
     systems,
 )
-from durasim.sim.systems import reference
+from durasim.sim.systems import known, reference
 
 from .stories import retried, right
 
@@ -182,6 +182,20 @@ def test_unknown_names_are_told_with_the_known_ones() -> None:
         find_system("none")
     with pytest.raises(UnknownMutant, match="called 'none'; there is backwards"):
         find_mutant("none")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("name-7", "; near to it is name-7x; `durasim list --json` has all 20"),
+        ("nane-7y", "; near to it is name-7x, name-17x; `durasim list --json` has all 20"),
+        ("zzz", "; `durasim list --json` has all 20"),
+        ("", "; `durasim list --json` has all 20"),
+    ],
+)
+def test_of_many_names_the_near_ones_are_told(asked: str, told: str) -> None:
+    """A line of all of them is read by nobody."""
+    assert known([f"name-{number}x" for number in range(20)], asked) == told
 
 
 @pytest.mark.parametrize(

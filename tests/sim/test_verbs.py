@@ -176,7 +176,7 @@ def test_an_unknown_mutant_is_refused(folder: Folder) -> None:
     """With the known ones."""
     line = folder.refused("mutants", "library", "one-less", "nobody")
 
-    assert "library has no mutant 'nobody'; it has one-less, harmless" in line
+    assert "library has no mutant 'nobody'; there is one-less, harmless" in line
 
 
 # ---- conform
