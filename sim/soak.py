@@ -55,11 +55,14 @@ class Bars:
     patience: int = PATIENCE
 
     @classmethod
-    def of(cls, runs: int, compared: int) -> "Bars":
-        """Return the bars of *runs*, and of *compared* runs of each design."""
+    def of(cls, runs: int, compared: int, stories: int = 1) -> "Bars":
+        """Return the bars of *runs* of so many *stories*, and of *compared* runs of each design.
+
+        Of the runs a quarter is always left for the stories in which most may go wrong.
+        """
         share = min(1.0, runs / RUNS)
         return cls(
-            each=int(EACH_MIN * share),
+            each=min(int(EACH_MIN * share), runs * 3 // 4 // stories),
             struck=int(STRUCK_MIN * share),
             failed=max(1, int(FAILED_MIN * min(1.0, compared / RUNS))),
         )
@@ -254,7 +257,7 @@ def soak(
     """
     if runs < len(stories) or 0 < compared < len(comparisons):
         raise ValueError(f"{runs} runs are too few for {len(stories)} stories")
-    bars = Bars.of(runs, compared)
+    bars = Bars.of(runs, compared, len(stories))
     told: list[Soaked] = []
     rows: list[Compared] = []
     dealt = shares(runs, [1 + len(scenario.faults) for _, scenario in stories], bars.each)

@@ -69,13 +69,14 @@ ANYTHING: Final[tuple[Fault, ...]] = (
 
 EVERY_KIND: Final[tuple[Fault, ...]] = (
     *ANYTHING,
-    ClockSkew(at_most=2),
-    ClockJump(at_most=1),
-    FailConstructor(at_most=1),
-    StaleIncarnation(at_most=1),
-    Swap(at_most=1),
+    ClockSkew(at_most=2, weight=6),
+    ClockJump(at_most=1, weight=3),
+    FailConstructor(at_most=1, weight=2),
+    StaleIncarnation(at_most=1, weight=3),
+    Swap(at_most=1, weight=3),
 )
-"""And what is rarer: wrong clocks, constructors that fail, two incarnations, a rollback in part."""
+"""And what has few places to strike: wrong clocks, constructors that fail, two incarnations, a
+rollback in part."""
 
 REPORTS: Final = Reached("a deploy is reported", "note runner")
 IMAGE: Final = "registry.example/fleet:2"

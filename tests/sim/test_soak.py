@@ -71,6 +71,7 @@ def test_bars_are_those_of_a_whole_soak_and_lower_with_fewer_runs() -> None:
     assert Bars.of(RUNS, RUNS) == Bars(200, 100, 20)
     assert Bars.of(10 * RUNS, RUNS) == Bars(200, 100, 20)
     assert Bars.of(500, 500) == Bars(5, 2, 1)
+    assert Bars.of(RUNS, RUNS, stories=150) == Bars(100, 100, 20)
 
 
 def test_a_soak_counts_runs_strikes_and_what_differs() -> None:
