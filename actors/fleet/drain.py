@@ -30,6 +30,7 @@ __all__ = [
     "is_withdrawable",
     "live_drain",
     "lowered",
+    "names_another",
     "reported",
     "room",
     "withdrawn",
@@ -111,6 +112,14 @@ def is_withdrawable(fence: Fence | None, fence_id: str | None) -> bool:
     return fence is not None and fence.fence_id == fence_id and fence.owner.kind in WITHDRAWABLE
 
 
+def names_another(record: DrainRecord | None, drain_id: str | None) -> bool:
+    """Whether *drain_id* is that of another drain than *record*; None is that of whichever lives.
+
+    A runner that has failed lifts what it has closed, and not what somebody closed after it.
+    """
+    return record is not None and drain_id is not None and record.drain_id != drain_id
+
+
 def worker_of(producer: object) -> WorkerVersion | None:
     """Return the Worker version that *producer*, a document, names; None if it names none."""
     fields = as_mapping(producer) or {}
@@ -178,6 +187,7 @@ class DrainFacts:
         now: the Registry's clock.
         worker: that asks.
         fence_id: that it names.
+        drain_id: that it names; None for whichever lives.
         ends: other ends that the reserve has to reach.
         unsettled: permits that count.
     """
@@ -186,6 +196,7 @@ class DrainFacts:
     now: int
     worker: WorkerVersion | None = None
     fence_id: str | None = None
+    drain_id: str | None = None
     ends: tuple[int, ...] = ()
     unsettled: int = 0
 
@@ -211,6 +222,9 @@ FENCED: Final = Guard[DrainFacts]("a fence stands", lambda facts: facts.fence is
 HELD: Final = Guard[DrainFacts]("holds stand", lambda facts: bool(facts.holds))
 NAMELESS: Final = Guard[DrainFacts]("version unknown", lambda facts: facts.worker is None)
 SHORT: Final = Guard[DrainFacts]("under 20 min to an end", lambda facts: not facts.reserve_is_left)
+ANOTHER: Final = Guard[DrainFacts](
+    "another drain is named", lambda facts: names_another(facts.record, facts.drain_id)
+)
 PRE_UPLOAD: Final = Guard[DrainFacts](
     "fence, Worker not newer than it",
     lambda facts: not is_post_upload(facts.fence, facts.worker),
@@ -242,6 +256,7 @@ DRAIN_MACHINE: Final = Machine[DrainFacts](
         Row("LIFT_ASKED", "withdraw", "LIFT_ASKED", OWN, effect="the fence goes"),
         Row("NONE DRAINED FENCED LIFT_ASKED", "withdraw", None, effect="nothing"),
         Row("NONE", "undrain", None, effect="nothing"),
+        Row("DRAINED FENCED LIFT_ASKED", "undrain", None, ANOTHER, effect="nothing"),
         Row("FENCED LIFT_ASKED", "undrain", None, PRE_UPLOAD, code="PRE_UPLOAD_WORKER"),
         Row("FENCED LIFT_ASKED", "undrain", None, WINDOWED, code="FENCE_OWNED_BY_WINDOW"),
         Row("FENCED LIFT_ASKED", "undrain", None, UNSETTLED, code="ADMITTED_WORK_UNSETTLED"),

@@ -111,6 +111,7 @@ class Draining(DurableObject, name="Draining"):
         producer: Mapping[str, Any] | None = None,
         *,
         fence_id: str | None = None,
+        drain_id: str | None = None,
         ends: tuple[int, ...] = (),
     ) -> tuple[DrainFacts, Edge[DrainFacts]]:
         """Return what *event* knows, and the row of the table that it takes."""
@@ -121,6 +122,7 @@ class Draining(DurableObject, name="Draining"):
             now=now,
             worker=worker_of(producer),
             fence_id=fence_id,
+            drain_id=drain_id,
             ends=ends,
             unsettled=self._unsettled(record, now) if event == "undrain" else 0,
         )
@@ -151,7 +153,7 @@ class Draining(DurableObject, name="Draining"):
         return record.wire()
 
     async def undrain(self, producer: Mapping[str, Any]) -> Document:
-        """Lift the drain, or ask for its lift where members owe reports (OP-02).
+        """Lift the drain, whichever lives, or ask for its lift where members owe reports (OP-02).
 
         Returns `cleared`, the resources that are `held`, and the `maintenance` that stays.
 
@@ -159,10 +161,22 @@ class Draining(DurableObject, name="Draining"):
             FleetRefused: PRE_UPLOAD_WORKER, FENCE_OWNED_BY_WINDOW or ADMITTED_WORK_UNSETTLED: the
                 fence stands.
         """
-        facts, edge = self._drain_event("undrain", producer)
+        return self._lift(producer, None)
+
+    async def undrain_exactly(self, producer: Mapping[str, Any], drain_id: str) -> Document:
+        """As `undrain`, for the drain of that id alone: if another lives, nothing happens.
+
+        Raises:
+            FleetRefused: as `undrain`.
+        """
+        return self._lift(producer, drain_id)
+
+    def _lift(self, producer: Mapping[str, Any], drain_id: str | None) -> Document:
+        facts, edge = self._drain_event("undrain", producer, drain_id=drain_id)
+        held: list[str] = []
         if facts.record is not None and edge.next is not None:
+            held = [hold.resource for hold in facts.holds]
             self._keep(lowered(facts.record))
-        held = [hold.resource for hold in facts.holds]
         return {
             "cleared": edge.next == "NONE",
             "held": held,

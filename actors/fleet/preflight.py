@@ -34,6 +34,7 @@ class Verdict:
         since: when the drain began, milliseconds by the Registry's clock.
         until: when it ends.
         fence_id: names the fence; None at a producer that gives none.
+        drain_id: names the drain in which it stood, as the fence does.
         worker_version: the Worker that answered.
         members: physical members, in the order of the Registry's list.
         admissions: permits that count; None if it did not say.
@@ -48,6 +49,7 @@ class Verdict:
     members: tuple[str, ...]
     admissions: int | None
     problem: str
+    drain_id: str | None = None
 
 
 @attrs.frozen
@@ -83,6 +85,7 @@ def read_verdict(body: Mapping[str, Any]) -> Verdict | None:
         since=since,
         until=until,
         fence_id=as_text(draining.get("fenceId")),
+        drain_id=as_text(draining.get("drainId")),
         worker_version=version,
         members=members,
         admissions=as_int(body.get("activeAdmissions")),

@@ -14,7 +14,7 @@ from .bounds import DRAIN_MINUTES_DEFAULT
 from .documents import as_mapping
 from .outcomes import attempt
 from .registry import Registry
-from .requests import answer_of, fields_of, value_of
+from .requests import answer_of, fields_of, text_field, value_of
 from .wiring import REGISTRY, Bearers, Scope, fleet_of
 
 __all__ = ["FleetRouter", "covers"]
@@ -85,10 +85,17 @@ class FleetRouter(Worker):
         return {"ok": True, "draining": draining}
 
     async def undrain(self, request: WebRequest) -> dict[str, Any]:
-        """Lift the drain, unless its fence, its holds or unsettled permits forbid it (OP-02)."""
-        del request
+        """Lift the drain, unless its fence, its holds or unsettled permits forbid it (OP-02).
+
+        A body that names a `drainId` lifts that drain and no other.
+        """
+        fields = as_mapping(request.body) or {}
         producer = fleet_of(self).producer.wire()
-        said = as_mapping(value_of(await attempt(self._registry.undrain(producer)))) or {}
+        if "drainId" in fields:
+            lift = self._registry.undrain_exactly(producer, text_field(fields, "drainId"))
+        else:
+            lift = self._registry.undrain(producer)
+        said = as_mapping(value_of(await attempt(lift))) or {}
         return {"maintenance": None, **said, "ok": True}
 
     async def deploy_fence(self, request: WebRequest) -> dict[str, Any]:

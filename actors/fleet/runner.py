@@ -19,7 +19,7 @@ from .bounds import (
     RESERVE_MS,
     milliseconds,
 )
-from .documents import as_int, as_mapping
+from .documents import as_int, as_mapping, as_text
 from .identities import ImageTarget
 from .native import Announcement, ControlPlane, UploadReply
 from .outcomes import Granted, Outcome, Refused, answered, attempt
@@ -89,6 +89,7 @@ class DeployRunner(Program):
         self._drain_asked = False
         self._drain_at = 0
         self._until = 0
+        self._drain_id: str | None = None
         self._version: str | None = None
         self._read_at: int | None = None
         self._warnings: list[str] = []
@@ -156,10 +157,11 @@ class DeployRunner(Program):
         else:
             read = await self._residents()
             draining = None if read is None else read.get("draining")
-        until = as_int((as_mapping(draining) or {}).get("until"))
+        seen = as_mapping(draining) or {}
+        until = as_int(seen.get("until"))
         if until is None:
             raise DeployFailed("FENCE_UNAVAILABLE", "no live drain was seen")
-        self._until = until
+        self._until, self._drain_id = until, as_text(seen.get("drainId"))
         self._go("drain lives", until=until)
 
     async def _prepared(self) -> ImageTarget:
@@ -180,6 +182,7 @@ class DeployRunner(Program):
             found = await preflight(self, self._bearers["drain"])
             verdict = self._accepted(found)
             if verdict is not None:
+                self._drain_id = verdict.drain_id
                 self._go("verdict", fenceId=verdict.fence_id, ready=verdict.is_ready)
                 return verdict
             why = found.code if isinstance(found, NotReady) else found.problem
@@ -232,16 +235,13 @@ class DeployRunner(Program):
     # ---- after the upload
 
     async def _serving(self, verdict: Verdict, deadline: int) -> None:
-        build = self._plan.build
+        source = (self._plan.build.commit, self._plan.build.artifact_id)
         while True:
             outcome = await self._get("/healthz")
             if isinstance(outcome, Granted):
                 said = as_mapping(outcome.value.get("build")) or {}
                 version = outcome.value.get("workerVersion")
-                is_source = (said.get("commit"), said.get("artifactId")) == (
-                    build.commit,
-                    build.artifact_id,
-                )
+                is_source = (said.get("commit"), said.get("artifactId")) == source
                 if is_source and version == self._version != verdict.worker_version:
                     return self._go("source served")
             await self._pause(deadline, "READBACK_MISMATCH", "the new source is not served")
@@ -349,7 +349,9 @@ class DeployRunner(Program):
     # ---- each call
 
     async def _undrain(self) -> Outcome[Document]:
-        return await self._post("/undrain", {})
+        """Ask for the lift of the fence's drain, or else the own one; older drains have no name."""
+        body = {} if self._drain_id is None else {"drainId": self._drain_id}
+        return await self._post("/undrain", body)
 
     async def _residents(self) -> Document | None:
         outcome = await self._get("/residents")

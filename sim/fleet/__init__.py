@@ -14,6 +14,7 @@ from . import (
     invariants,
     joining,
     keeping,
+    lifting,
     meddling,
     miscycling,
     mistaking,
@@ -47,6 +48,7 @@ SYSTEM = systems.System(
         *freezing.STORIES,
         *holding.STORIES,
         *joining.STORIES,
+        *lifting.STORIES,
     ),
     invariants.EVERYWHERE,
     (
@@ -61,6 +63,7 @@ SYSTEM = systems.System(
         *mistaking.MISTAKING,
         *holding.HOLDING,
         *joining.JOINING,
+        *lifting.LIFTING,
     ),
 )
 """What `durasim` finds by the name `fleet`."""

@@ -114,7 +114,7 @@ class OwnFenceOnly(Check[Removals]):
     name = "INV-16"
     sees = (
         "commit Registry", "deliver Registry.withdraw_fence", "call Registry.set_fence",
-        "call Registry.undrain",
+        "call Registry.undrain", "call Registry.undrain_exactly",
     )  # fmt: skip
 
     def begin(self) -> Removals:
@@ -214,7 +214,8 @@ class NewWorkerLifts(Check[dict[tuple[str, int], Any]]):
     name = "INV-19"
     sees = (
         "deliver Registry.undrain", "answer Registry.undrain", "uncertain Registry.undrain",
-        "commit Registry",
+        "deliver Registry.undrain_exactly", "answer Registry.undrain_exactly",
+        "uncertain Registry.undrain_exactly", "commit Registry",
     )  # fmt: skip
 
     def begin(self) -> dict[tuple[str, int], Any]:

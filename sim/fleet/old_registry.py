@@ -18,6 +18,7 @@ FENCED: Final = frozenset(
     {"set_fence", "verify_fence", "withdraw_fence", "begin_deploy_admission",
      "end_deploy_admission", "list_admissions", "recover_admission"}
 )  # fmt: skip
+NAMED: Final = frozenset({"undrain_exactly"})
 OLD_FIELDS: Final = (
     "since until by reason holdsUntil liftAsked swapFence swapVersion swapBuild swapAt".split()
 )
@@ -70,5 +71,5 @@ class RegistryL0(RegistryL1, name="Registry"):
 
 
 RegistryL2.methods -= QUOTED
-RegistryL1.methods -= QUOTED | KEYED
-RegistryL0.methods -= QUOTED | KEYED | FENCED
+RegistryL1.methods -= QUOTED | KEYED | NAMED
+RegistryL0.methods -= QUOTED | KEYED | NAMED | FENCED

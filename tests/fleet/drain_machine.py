@@ -156,6 +156,13 @@ class DrainMachine(RuleBasedStateMachine):
             assert got == {"withdrawn": False, "standing": standing}
 
     @rule(worker=st.integers(0, 1), age=st.sampled_from((None, -1, 0, 1)))
+    def lifts_another(self, worker: int, age: int | None) -> None:
+        """Ask for the lift of a drain that there is not."""
+        by = {"workerVersion": WORKERS[worker], "uploadedAt": age}
+        got = self.lone.ask(self.lone.registry.undrain_exactly(by, "another"))
+        assert (got["cleared"], got["held"]) == (False, [])
+
+    @rule(worker=st.integers(0, 1), age=st.sampled_from((None, -1, 0, 1)))
     def undrains(self, worker: int, age: int | None) -> None:
         """Ask for the lift, as a Worker that is older or newer than the fence."""
         fence = None if self.drain is None else self.drain["fence"]

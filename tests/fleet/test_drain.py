@@ -270,6 +270,11 @@ WINDOW = attrs.evolve(FENCED, fence=attrs.evolve(FENCE, owner=FenceOwner("contro
         (DRAIN, "undrain", {"worker": OLD, "unsettled": 1}, "NONE"),
         (FENCED, "undrain", {"worker": NEW}, "NONE"),
         (ASKED, "undrain", {"worker": NEW}, "LIFT_ASKED"),
+        (None, "undrain", {"worker": NEW, "drain_id": "d-2"}, None),
+        (DRAIN, "undrain", {"worker": OLD, "drain_id": "d-1"}, "NONE"),
+        (DRAIN, "undrain", {"worker": OLD, "drain_id": "d-2"}, None),
+        (HELD, "undrain", {"worker": OLD, "drain_id": "d-2"}, None),
+        (FENCED, "undrain", {"worker": NEW, "drain_id": "d-2"}, None),
     ],
 )
 def test_e1_every_event_ends_as_the_table_says(

@@ -153,6 +153,27 @@ def test_a_lift_under_a_fence_needs_a_newer_worker_and_no_permit() -> None:
     staged(story)
 
 
+def test_a_lift_that_names_a_drain_lifts_no_other() -> None:
+    """Whatever stands in it: it is told that nothing was cleared, and nothing is written."""
+
+    async def story(stage: Stage) -> None:
+        first = (await stage.registry.drain(90))["drainId"]
+        second = (await stage.registry.drain(90))["drainId"]
+        await stage.registry.hold_for("repo:a", "t1")
+        nothing: dict[str, Any] = {"cleared": False, "held": [], "maintenance": None}
+        before = stage.stored
+        assert await stage.registry.undrain_exactly(OLD, first) == nothing
+        await stage.registry.set_fence(PREFLIGHT, OLD, [])
+        assert await stage.registry.undrain_exactly(NEW, first) == nothing
+        assert stage.stored["drain"]["drainId"] == before["drain"]["drainId"] == second
+        assert await stage.code(stage.registry.undrain_exactly(OLD, second)) == "PRE_UPLOAD_WORKER"
+        assert (await stage.registry.undrain_exactly(NEW, second))["held"] == ["repo:a"]
+        assert await stage.registry.report_image_current("repo:a", "t1") == {"lifted": True}
+        assert await stage.registry.undrain_exactly(NEW, second) == nothing
+
+    staged(story)
+
+
 def test_a_lift_waits_for_the_last_report() -> None:
     """Undrain is asked once; the fleet opens with the report of the last member."""
 

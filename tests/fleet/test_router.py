@@ -61,6 +61,22 @@ def test_a_drain_is_asked_for_and_lifted() -> None:
     assert told(story).ok
 
 
+def test_a_lift_may_name_its_drain() -> None:
+    """Then no other one is lifted; a name that is none is refused."""
+
+    async def story(world: World) -> None:
+        fleet = whole_fleet(world)
+        first = (await drained(fleet))["draining"]["drainId"]
+        second = (await drained(fleet))["draining"]["drainId"]
+        bodies = [{"drainId": first}, {"drainId": second}]
+        said = [await fleet.ask("a", "POST", "/undrain", each, scope="drain") for each in bodies]
+        assert [granted(each)["cleared"] for each in said] == [False, True]
+        odd = await fleet.ask("a", "POST", "/undrain", {"drainId": 7}, scope="drain")
+        assert code_of(odd) == "BAD_REQUEST"
+
+    assert told(story).ok
+
+
 def test_what_the_registry_refuses_the_router_refuses_by_the_same_code() -> None:
     """A second drain under a fence, and a lift by the Worker that set it."""
 

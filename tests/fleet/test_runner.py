@@ -283,6 +283,24 @@ def test_an_unanswered_drain_is_looked_for_once() -> None:
     assert told(story).ok
 
 
+def test_a_deploy_that_fails_leaves_the_drain_of_another() -> None:
+    """Its own one was replaced while it prepared; whoever replaced it waits in its own."""
+
+    async def story(world: World) -> None:
+        fleet = scripted(world, deploy_fence=always(WebResponse(404)))
+
+        async def prepare() -> None:
+            await fleet.registry("other").drain(90, "other", "deploy")
+
+        started = deploy(fleet, fleet.artifact(), prepare=prepare)
+        assert (await started.report())["code"] == "FENCE_ENDPOINT_MISSING"
+        drain = fleet.log.drain
+        assert drain is not None
+        assert drain["by"] == "other"
+
+    assert told(story).ok
+
+
 def test_without_its_own_fence_a_deploy_is_not_ready() -> None:
     """The drain alone is not enough: the fence must stand when the lift is asked (L, 6)."""
 
