@@ -29,6 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NUMBER = click.IntRange(min=0)
 COUNT = click.IntRange(min=1)
+JOBS_MAX = 256
+"""Processes at most: thousands of them stall a machine before any has run."""
 
 
 def finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
@@ -74,7 +76,11 @@ def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 as_json = click.option("--json", "is_json", is_flag=True, help="Print one JSON document.")
 seed = click.option("--seed", type=NUMBER, default=0, show_default=True, help="The first seed.")
 jobs = click.option(
-    "--jobs", type=COUNT, default=1, show_default=True, help="Processes that run at once."
+    "--jobs",
+    type=click.IntRange(1, JOBS_MAX),
+    default=1,
+    show_default=True,
+    help="Processes that run at once.",
 )
 mutant = click.option("--mutant", metavar="M", help="Apply this mutant.")
 settings = options(

@@ -209,6 +209,7 @@ class Explorer:
 
     def explored(self, jobs: int, *, shrink: bool) -> Exploration:
         """Run everything and tell what it showed."""
+        jobs = min(jobs, self._runs_max)  # a process without a run is one too many
         try:
             if jobs == 1:
                 self._alone()

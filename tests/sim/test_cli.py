@@ -70,6 +70,7 @@ def test_the_version_is_that_of_the_package(folder: Folder) -> None:
         ("explore {twice} --runs 0", "0 is not in the range"),
         ("explore {twice} --runs -5", "-5 is not in the range"),
         ("explore {twice} --jobs 0", "0 is not in the range"),
+        ("explore {twice} --jobs 999999", "999999 is not in the range 1<=x<=256"),
         ("explore {twice} --seed -2", "-2 is not in the range"),
         ("explore {twice} --time 0", "not a positive number of seconds"),
         ("explore {twice} --time nan", "not a positive number of seconds"),

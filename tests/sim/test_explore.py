@@ -88,6 +88,7 @@ def test_the_answer_does_not_depend_on_the_number_of_processes() -> None:
 def test_processes_share_what_holds() -> None:
     """All runs are done, once each."""
     assert told(explore(right, runs=90, jobs=2)) == told(explore(right, runs=90))
+    assert told(explore(right, runs=3, jobs=100_000)) == told(explore(right, runs=3))
 
 
 def test_keeping_going_tells_the_first_failure_of_each_kind() -> None:
