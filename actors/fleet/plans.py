@@ -83,7 +83,7 @@ class DeployReport:
         version: Worker version that the upload answered; None if none was.
         target: that every member was read at; None if none is claimed.
         read_at: when the application was read last, milliseconds by the runner's clock.
-        warnings: refusals that force went over.
+        warnings: refusals that force went over, and a lift of which nobody can tell.
     """
 
     outcome: Literal["ready", "failed", "unverified"]

@@ -119,7 +119,7 @@ def judged(outcome: Outcome[Mapping[str, Any]]) -> Verdict | NotReady:
     """Return the verdict that *outcome*, of the one fence read of an attempt, is."""
     if isinstance(outcome, Granted):
         verdict = read_verdict(outcome.value)
-        return verdict or NotReady("FENCE_NOT_READY", "the reply is malformed")
+        return verdict or NotReady("FENCE_READ_FAILED", "the reply is malformed")
     if isinstance(outcome, Refused):
         if outcome.code == "NOT_FOUND":
             return NotReady(MISSING, "the producer has no deploy fence", is_final=True)

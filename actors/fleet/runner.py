@@ -152,12 +152,8 @@ class DeployRunner(Program):
         if isinstance(outcome, Refused):
             self._drain_asked = False
             raise DeployFailed(outcome.code, outcome.detail)
-        if isinstance(outcome, Granted):
-            draining = outcome.value.get("draining")
-        else:
-            read = await self._residents()
-            draining = None if read is None else read.get("draining")
-        seen = as_mapping(draining) or {}
+        said = outcome.value if isinstance(outcome, Granted) else await self._residents()
+        seen = as_mapping((said or {}).get("draining")) or {}
         until = as_int(seen.get("until"))
         if until is None:
             raise DeployFailed("FENCE_UNAVAILABLE", "no live drain was seen")
@@ -341,8 +337,10 @@ class DeployRunner(Program):
                     return self._go("lifted or asked", reply=dict(outcome.value))
                 raise DeployFailed("FENCE_EXPIRED", "there was no drain to lift")
             was_sent = was_sent or not isinstance(outcome, Refused)
-            code = outcome.code if isinstance(outcome, Refused) else "FENCE_EXPIRED"
-            if was_sent and self._clock() + READ_PAUSE_MS > deadline:
+            code = outcome.code if isinstance(outcome, Refused) else "UNDELIVERED"
+            is_unknown = was_sent and code == "UNDELIVERED"
+            if is_unknown and self._clock() + READ_PAUSE_MS > deadline:
+                self._warnings.append("nobody can say whether the drain was lifted")
                 return self._go("lifted or asked", reply="unknown")
             await self._pause(deadline, code)
 

@@ -51,6 +51,11 @@ def once(answer: WebResponse) -> Callable[[int], WebResponse | None]:
     return lambda number: answer if number == 1 else None
 
 
+def first_lost(answer: WebResponse) -> Callable[[int], WebResponse | None]:
+    """Lose the first answer, and answer so from then on."""
+    return lambda number: answer if number > 1 else WebResponse(502)
+
+
 def no(code: str, status: int = 409) -> WebResponse:
     """Refuse."""
     return WebResponse(status, {"ok": False, "code": code, "detail": ""})

@@ -97,7 +97,7 @@ def test_a_reply_that_lacks_a_part_is_malformed(change: dict[str, Any]) -> None:
     """It is refused as one that says no: nothing is filled in."""
     assert read_verdict({**READY, **change}) is None
     assert judged(Granted({**READY, **change})) == NotReady(
-        "FENCE_NOT_READY", "the reply is malformed"
+        "FENCE_READ_FAILED", "the reply is malformed"
     )
 
 

@@ -17,6 +17,7 @@ from .scripts import (
     LIFT_ASKED,
     LIFTED_NOTHING,
     always,
+    first_lost,
     later,
     no,
     once,
@@ -254,6 +255,10 @@ def test_an_old_debt_for_another_target_fails_at_once() -> None:
         ({"undrain": once(no("ADMITTED_WORK_UNSETTLED"))}, "ready", None),
         ({"undrain": once(WebResponse(502))}, "ready", None),
         ({"undrain": silent}, "ready", None),
+        ({"undrain": first_lost(no("ADMITTED_WORK_UNSETTLED"))},
+         "failed", "ADMITTED_WORK_UNSETTLED"),
+        ({"undrain": first_lost(no("UNDELIVERED", 503))}, "ready", None),
+        ({"undrain": always(no("UNDELIVERED", 503))}, "failed", "UNDELIVERED"),
         ({"undrain": always(LIFTED_NOTHING)},
          "failed", "FENCE_EXPIRED"),
         ({"undrain": always(LIFT_ASKED)},
@@ -267,6 +272,17 @@ def test_each_route_that_fails_has_its_end(script: Any, outcome: str, code: str 
         fleet = scripted(world, **script)
         report = await whole_deploy(fleet, image=IMAGE)
         assert (report["outcome"], report["code"]) == (outcome, code), report
+
+    assert told(story).ok
+
+
+def test_a_lift_of_which_nobody_can_tell_is_said() -> None:
+    """What was proved of the deploy is proved; whether the fleet is open is not."""
+
+    async def story(world: World) -> None:
+        report = await whole_deploy(scripted(world, undrain=silent))
+        assert report["outcome"] == "ready"
+        assert report["warnings"] == ["nobody can say whether the drain was lifted"]
 
     assert told(story).ok
 
