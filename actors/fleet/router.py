@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from ..worker import Route, WebRequest, WebResponse, Worker
 from . import fencing, fleet_reads, operating, reconciling, recovery
 from .bounds import DRAIN_MINUTES_DEFAULT
+from .codes import refused
 from .documents import as_mapping
 from .outcomes import attempt
 from .registry import Registry
@@ -80,6 +81,8 @@ class FleetRouter(Worker):
         """Refuse new runs for a while (OP-01)."""
         fields = fields_of(request)
         minutes = fields.get("minutes", DRAIN_MINUTES_DEFAULT)
+        if minutes is None:
+            raise refused("BAD_REQUEST", "minutes: null is no number of them")
         by, reason = fields.get("by", ""), fields.get("reason", "")
         draining = value_of(await attempt(self._registry.drain(minutes, by, reason)))
         return {"ok": True, "draining": draining}
