@@ -14,6 +14,7 @@ from ..hosts import inspect_file
 from .bench import Runs, run_bench
 from .conform.corpus import conform as run_programs
 from .explore import explore
+from .kill import first_kill
 from .mutants import Mutant
 from .output import Output
 from .refusal import FAILED, HELD, Refused, refusing
@@ -100,23 +101,21 @@ def judged(mutant: Mutant, *, runs: int, seed: int, jobs: int) -> dict[str, Any]
     scenario = mutant.scenario
     if isinstance(scenario, str):
         scenario = resolve(scenario)
-    explored = partial(
-        explore, seed=seed, mutant=mutant, parameters=mutant.parameters, shrink=False
-    )
-    exploration = explored(scenario, runs=runs, jobs=jobs)
-    # One run may break several properties: the mutant is killed if one of them is expected.
-    broken = [each.property for found in exploration.found[:1] for each in found.failures]
-    failed = next((name for name in broken if name in mutant.expected), next(iter(broken), None))
+    kill = first_kill(mutant, scenario, runs=runs, seed=seed, jobs=jobs)
     silent: bool | None = None
     if mutant.needs_fault:
-        silent = not explored(attrs.evolve(scenario, faults=()), runs=min(runs, SILENT_RUNS)).found
+        calm = explore(
+            attrs.evolve(scenario, faults=()), runs=min(runs, SILENT_RUNS), seed=seed,
+            mutant=mutant, parameters=mutant.parameters, shrink=False,
+        )  # fmt: skip
+        silent = not calm.found
     return {
         "name": mutant.name,
         "scenario": scenario.name,
-        "killed": failed in mutant.expected,
-        "property": failed,
+        "killed": kill.is_expected,
+        "property": kill.property,
         "expected": list(mutant.expected),
-        "runs": exploration.runs,
+        "runs": kill.runs,
         "silent_without_fault": silent,
     }
 
