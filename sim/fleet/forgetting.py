@@ -120,7 +120,7 @@ FORGETTING: Final = (
     ),
     Mutant(
         "owner_error_is_retained", f"{FLEET}.owners:answer_form", owner_error_is_retained,
-        owners_unheard, ("INV-06", "INV-13", "INV-14"), parameters={"lives": True},
+        owners_unheard, ("INV-06", "INV-14"), parameters={"lives": True},
     ),
     Mutant(
         "double_count", f"{FLEET}.standings:executing_count", double_count, counted_once,

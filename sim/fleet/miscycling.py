@@ -199,7 +199,7 @@ MISCYCLING: Final = (
     ),
     Mutant(
         "blind_marker_delete", f"{FLEET}.images:ImageRecords.settle", blind_marker_delete,
-        reports_cross, ("INV-77", "INV-78"), needs_fault=False,
+        reports_cross, ("INV-77",), needs_fault=False,
     ),
     Mutant(
         "backstop_rehold", f"{FLEET}.reconciling:reconcile_members", backstop_rehold,

@@ -11,10 +11,10 @@ from pkgutil import resolve_name
 import attrs
 import pytest
 
-from durasim.sim import Mutant, Scenario, explore
+from durasim.sim import Mutant, explore
 from durasim.sim.runs import SYSTEM
 
-from .kills import CALM_RUNS, RUNS, SEEDS, described, recorded
+from ..kills import CALM_RUNS, RUNS, SEEDS, scenario_of
 
 NAMED = {
     "predicate and give-back": (
@@ -59,12 +59,6 @@ def chosen(mutants: Sequence[Mutant]) -> list[Mutant]:
     return [each for each in mutants if ALL or each.name in QUICK]
 
 
-def story_of(mutant: Mutant) -> Scenario:
-    """Return the story that is to find a mutant."""
-    assert isinstance(mutant.scenario, Scenario)
-    return mutant.scenario
-
-
 def named(mutant: Mutant) -> str:
     """Return what a test calls a mutant."""
     return mutant.name
@@ -99,37 +93,23 @@ def test_mutant_replaces_what_is_there(mutant: Mutant) -> None:
 @each_mutant
 def test_mutant_says_where_it_runs(mutant: Mutant) -> None:
     """Design, topology and whatever else its story takes are given: none is drawn."""
-    assert set(mutant.parameters) == set(story_of(mutant).parameters)
+    assert set(mutant.parameters) == set(scenario_of(mutant).parameters)
 
 
 @each_mutant
 def test_mutant_is_seen_by_properties(mutant: Mutant) -> None:
     """What must report it are properties of its story, never an assertion of the story itself."""
-    properties = {each.name for each in story_of(mutant).properties}
+    properties = {each.name for each in scenario_of(mutant).properties}
 
     assert mutant.expected
     assert properties.issuperset(mutant.expected)
-
-
-def test_the_kill_table_is_of_these_mutants() -> None:
-    """Each has its row, with its story, a property it expects, and a run from each base seed."""
-    kills = recorded()
-
-    assert list(kills) == [each.name for each in SYSTEM.mutants]
-    for mutant in SYSTEM.mutants:
-        kill = kills[mutant.name]
-        assert kill.story == described(mutant)
-        assert kill.reported in mutant.expected
-        assert kill.calm == ("silent" if mutant.needs_fault else "-")
-        assert len(kill.runs) == len(SEEDS)
-        assert all(1 <= int(run) <= RUNS for run in kill.runs)
 
 
 @each_seed
 @each_chosen
 def test_mutant_is_found(mutant: Mutant, seed: int) -> None:
     """The default strategy reports an expected property, and right code nothing on those runs."""
-    scenario, given = story_of(mutant), mutant.parameters
+    scenario, given = scenario_of(mutant), mutant.parameters
 
     found = explore(scenario, runs=RUNS, seed=seed, mutant=mutant, parameters=given, shrink=False)
 
@@ -142,7 +122,7 @@ def test_mutant_is_found(mutant: Mutant, seed: int) -> None:
 @each_faulty
 def test_mutant_is_silent_without_its_fault(mutant: Mutant) -> None:
     """Without faults a mutant that needs one is not found."""
-    calm = attrs.evolve(story_of(mutant), faults=())
+    calm = attrs.evolve(scenario_of(mutant), faults=())
 
     exploration = explore(
         calm, runs=CALM_RUNS if ALL else FEW_CALM_RUNS, mutant=mutant,

@@ -1,27 +1,46 @@
-"""The kill table of the system `runs`: the first run that finds each mutant, from each base seed.
+"""The kill tables: the first run that finds each mutant of a system, from each base seed.
 
-    python -m tests.runs.kills
+    python -m tests.kills runs
+    python -m tests.kills fleet NAME…
 
-measures every mutant and writes the table of `docs/findings/mutants-runs.md`; after it the names of
-some mutants measure those anew. It ends with 1 if one is not found, or is found where nothing is
-wrong.
+measures every mutant of the system, or those that are named, and writes the table of
+`docs/findings/mutants-SYSTEM.md` after each. It ends with 1 if one is not found, or is found where
+nothing is wrong.
 """
 
 import re
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import cast
 
 import attrs
 
 from durasim.sim import Mutant, Scenario, explore
-from durasim.sim.runs import SYSTEM
+from durasim.sim.kill import first_kill
+from durasim.sim.systems import System
 
-from ..tidy import ROOT
+from .tidy import ROOT
 
-__all__ = ["CALM_RUNS", "DOCUMENT", "RUNS", "SEEDS", "Kill", "described", "killed", "recorded"]
+__all__ = [
+    "CALM_RUNS",
+    "NAMES",
+    "NONE",
+    "RUNS",
+    "SEEDS",
+    "Kill",
+    "described",
+    "document",
+    "killed",
+    "recorded",
+    "scenario_of",
+    "system_of",
+]
 
-DOCUMENT = ROOT / "docs/findings/mutants-runs.md"
+NAMES = ("fleet", "runs")
+"""The systems that have a table."""
 SEEDS = (0, 1, 2, 3, 4, 10_000)
 """Base seeds: five that mostly meet the same runs, and one that meets none of theirs."""
 RUNS = 500
@@ -30,11 +49,12 @@ CALM_RUNS = 200
 """Runs with an empty plan in which a mutant that needs a fault is not found."""
 COLUMNS = ("mutant", "story", "parameters", "reported by", *map(str, SEEDS), "without its fault")
 NONE = "none"
+USAGE = f"python -m tests.kills {'|'.join(NAMES)} [MUTANT]…"
 
 
 @attrs.frozen
 class Kill:
-    """One row of the table, as texts.
+    """One row of a table, as texts.
 
     Attributes:
         story: with its parameters, as `described` has them.
@@ -55,11 +75,20 @@ class Kill:
         return (f"`{self.name}`", *self.story, self.reported, *self.runs, self.calm)
 
 
+def system_of(name: str) -> System:
+    """Return the system that is called *name*."""
+    return cast(System, resolve_name(f"durasim.sim.{name}:SYSTEM"))
+
+
+def document(name: str) -> Path:
+    """Return where the table of a system stands."""
+    return ROOT / f"docs/findings/mutants-{name}.md"
+
+
 def described(mutant: Mutant) -> tuple[str, str]:
     """Return story and parameters of a mutant as the table shows them."""
-    scenario = scenario_of(mutant)
     given = ", ".join(f"{name}={value}" for name, value in sorted(mutant.parameters.items()))
-    return f"`{scenario.name}`", given
+    return f"`{scenario_of(mutant).name}`", given
 
 
 def scenario_of(mutant: Mutant) -> Scenario:
@@ -70,16 +99,9 @@ def scenario_of(mutant: Mutant) -> Scenario:
 
 def first_found(mutant: Mutant, seed: int) -> tuple[str, int]:
     """Return the property that an exploration from *seed* reports, and in which run; 0 for none."""
-    exploration = explore(
-        scenario_of(mutant), runs=RUNS, seed=seed, mutant=mutant, parameters=mutant.parameters,
-        shrink=False,
-    )  # fmt: skip
-    for found in exploration.found:
-        # One run may break several properties: one of them must be expected.
-        broken = [failure.property for failure in found.failures]
-        expected = [name for name in broken if name in mutant.expected]
-        return (expected[0], exploration.runs) if expected else (broken[0], 0)
-    return NONE, 0
+    # A copy is not found by its name: what it breaks is run again here, and not in a new Python.
+    kill = first_kill(attrs.evolve(mutant), scenario_of(mutant), runs=RUNS, seed=seed)
+    return kill.property or NONE, kill.runs if kill.is_expected else 0
 
 
 def killed(mutant: Mutant) -> Kill:
@@ -129,14 +151,14 @@ def stretches(seeds: set[int]) -> list[tuple[int, int]]:
     return found
 
 
-def recorded() -> dict[str, Kill]:
-    """Return the rows of the document, by name."""
+def recorded(name: str) -> dict[str, Kill]:
+    """Return the rows of a system's document, by the mutants' names."""
     found: dict[str, Kill] = {}
-    for line in DOCUMENT.read_text().splitlines():
+    for line in document(name).read_text().splitlines():
         if line.startswith("| `"):
-            name, story, given, reported, *runs, calm = map(str.strip, line.strip("|").split("|"))
-            name = name.strip("`")
-            found[name] = Kill(name, (story, given), reported, tuple(runs), calm)
+            mutant, story, given, reported, *runs, calm = map(str.strip, line.strip("|").split("|"))
+            mutant = mutant.strip("`")
+            found[mutant] = Kill(mutant, (story, given), reported, tuple(runs), calm)
     return found
 
 
@@ -146,19 +168,33 @@ def written(kills: Sequence[Kill]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def update(names: Sequence[str]) -> int:
-    """Measure, and write the table; returns the exit status."""
-    known = recorded()
-    for mutant in SYSTEM.mutants:
-        if not names or mutant.name in names:
-            known[mutant.name] = kill = killed(mutant)
-            sys.stdout.write("  ".join(kill.cells) + "\n")
-            sys.stdout.flush()
-    kills = [known[mutant.name] for mutant in SYSTEM.mutants if mutant.name in known]
-    text = re.sub(r"^\|(?s:.*)\Z", "", DOCUMENT.read_text(), flags=re.MULTILINE)
-    DOCUMENT.write_text(text + written(kills))
-    return int(any(NONE in kill.runs for kill in kills) or len(kills) < len(SYSTEM.mutants))
+def update(name: str, only: Sequence[str]) -> int:
+    """Measure, and write the table after each mutant; returns the exit status."""
+    order = [mutant.name for mutant in system_of(name).mutants]
+    for mutant in system_of(name).mutants:
+        if only and mutant.name not in only:
+            continue
+        kill = killed(mutant)
+        sys.stdout.write("  ".join(kill.cells) + "\n")
+        sys.stdout.flush()
+        known = recorded(name) | {mutant.name: kill}
+        above = re.sub(r"^\|(?s:.*)\Z", "", document(name).read_text(), flags=re.MULTILINE)
+        document(name).write_text(above + written([known[each] for each in order if each in known]))
+    known = recorded(name)
+    return int(any(each not in known or NONE in known[each].runs for each in order))
+
+
+def main(words: Sequence[str]) -> int:
+    """Measure the system that the first word names; returns the exit status."""
+    if not words or words[0] not in NAMES:
+        sys.stderr.write(f"usage: {USAGE}\n")
+        return 2
+    unknown = set(words[1:]) - {mutant.name for mutant in system_of(words[0]).mutants}
+    if unknown:
+        sys.stderr.write(f"{words[0]} has no mutant {', '.join(sorted(unknown))}\n")
+        return 2
+    return update(words[0], words[1:])
 
 
 if __name__ == "__main__":
-    sys.exit(update(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))
