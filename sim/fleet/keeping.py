@@ -169,7 +169,10 @@ async def newcomer_under_fence(world: World) -> None:
 
 
 async def read_slowly(fleet: Fleet, resource: str, who: str) -> None:
-    """Close the fleet and read it as the router does, where that takes seconds."""
+    """Close the fleet and read it as the router does, where that takes seconds.
+
+    An attempt is what one stack does: *who* has made none before.
+    """
     registry = fleet.registry(who)
     producer = fleet.deployment(fleet.ground.versions[-1]).producer.wire()
     owner = {"kind": "preflight", "ref": "slow"}
