@@ -103,7 +103,11 @@ class Containers(Protocol):
         ...
 
     async def submit(self, operation: str, permit: str, workspace: str, work: str) -> Any:
-        """Run *work* in the workspace under the permit; returns what it printed."""
+        """Run *work* in the workspace under the permit; returns what it printed.
+
+        An operation of that id begins once, however often its request arrives: a copy that comes
+        late would write behind the proof that everything is saved.
+        """
         ...
 
     async def is_preserved(self, workspace: str) -> bool:

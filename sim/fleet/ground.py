@@ -81,6 +81,7 @@ class Container:
         started_at: milliseconds since 1970.
         hydrated: whether the boot has all that it needs.
         operations: of pool users, by id: their workspace.
+        begun: ids of all operations that ever began: none begins twice.
         workspaces: by name, which is never used again.
         boots: how many there were.
         probe_fails, stop_fails: whether reading it, stopping it, fails; a story sets them.
@@ -94,6 +95,7 @@ class Container:
     started_at: int | None = None
     hydrated: bool = False
     operations: dict[str, str] = attrs.field(factory=dict[str, str])
+    begun: set[str] = attrs.field(factory=set[str])
     workspaces: dict[str, Workspace] = attrs.field(factory=dict[str, Workspace])
     boots: int = 0
     probe_fails: bool = False

@@ -134,6 +134,10 @@ class NativeContainer(DurableObject, name="NativeContainer"):
         The member is told of the outcome by its own callback, whether or not anybody waits.
         """
         container, ground = self._container(), ground_of(self)
+        if operation in container.begun:
+            await self._ended(operation)
+            raise RuntimeError(f"{operation} was submitted before")
+        container.begun.add(operation)
         boot_id = container.boot_id
         doc = {"member": self.address.name, "operation": operation, "permitId": permit}
         ground.note(
@@ -152,6 +156,11 @@ class NativeContainer(DurableObject, name="NativeContainer"):
         ground.note("native outcome", {**doc, "outcome": "completed"})
         self.wait_until(lambda: self._member().native_outcome(operation, "completed"))
         return {"operation": operation, "printed": f"did {work}"}
+
+    async def _ended(self, operation: str) -> None:
+        """Wait for the end of *operation*, so that a copy of its request answers nothing first."""
+        while operation in self._container().operations and self._container().running:
+            await self.sleep(1)
 
     async def _do(self, word: str, tree: Workspace) -> None:
         if word.startswith("run:"):

@@ -7,9 +7,12 @@ import pytest
 import trio
 
 from durasim.actors import Program
-from durasim.sim import World
+from durasim.sim import DuplicateRequest, World, scenario, simulate
+from durasim.sim.fleet.acting import Run, begun, detached, ended
 from durasim.sim.fleet.fleet import FIRST_IMAGE, Fleet
 from durasim.sim.fleet.ground import Announces
+from durasim.sim.fleet.invariants import EVERYWHERE
+from durasim.sim.fleet.levels import set_fleet
 from durasim.sim.fleet.plane import APPLICATION, SimPlane
 
 from .small import NEW, small_fleet
@@ -174,6 +177,8 @@ def test_a_stop_loses_only_copies_and_says_which() -> None:
         assert notes(world, "container stop")[0]["lost"] == ["lost"]
         container = fleet.ground.containers["member-1"]
         assert not container.workspaces["kept"].on_disk
+        # The member of these tests names an operation by its thread: it would begin twice.
+        container.begun.clear()
         await worked(fleet, "run:1", "kept")
         assert container.workspaces["kept"].on_disk
         assert container.boots == 2
@@ -212,3 +217,24 @@ def test_a_removal_says_whether_it_was_the_only_copy() -> None:
         assert [note["lost"] for note in notes(world, "workspace removed")] == [True]
 
     assert told(story).ok
+
+
+def test_a_copy_of_a_submission_writes_nothing_behind_the_proof() -> None:
+    """It comes between the proof that all is saved and the removal: the work was begun before."""
+
+    async def story(world: World) -> None:
+        fleet, run = set_fleet(world), Run("r1", "t")
+        await begun(fleet, run, work="write run:0.0095 save")
+        await ended(fleet, run)
+        await detached(fleet, run)
+        swept = await fleet.resident("engine", run.resource).watchdog({"request": "sweep"})
+        assert swept["removed"] == ["t"]
+
+    tell = scenario(faults=(DuplicateRequest("NativeContainer.submit"),), properties=EVERYWHERE)
+    sites = [
+        ("request 1 of NativeContainer/member-1.submit by Resident/repo:o/a", "twice"),
+        ("request 1 of NativeContainer/member-1.remove by Resident/repo:o/a", "1 ms late"),
+    ]
+    report = simulate(tell(story), deviations=sites)
+    assert report.ok, report.failures
+    assert not report.unused
