@@ -1,9 +1,11 @@
-"""What soaks have found: of right code nothing, and in what judges it five mistakes."""
+"""What soaks have found: of right code nothing, and in what judges it six mistakes."""
 
 from collections.abc import Mapping
 
 import pytest
 
+from durasim.actors import DurableObject
+from durasim.actors.runs import RunObject, RunProcess
 from durasim.sim import (
     Job,
     Ordinary,
@@ -19,6 +21,7 @@ from durasim.sim.runs.admission import sealed_stays_sealed
 from durasim.sim.runs.delivered import still_registered
 from durasim.sim.runs.properties import answers_fit
 from durasim.sim.runs.setting import HOMES, RESERVATIONS
+from durasim.sim.runs.standing import fires_run_once, tick_under_drain
 from durasim.sim.runs.storm import anything_fails, router_assumed
 from durasim.sim.runs.watching import Reserved, Watched
 
@@ -146,3 +149,35 @@ def test_the_router_is_spared_what_it_assumes_and_nothing_else() -> None:
 
     assert {type(each) for each in router_assumed.faults} == set(KINDS)
     assert not {each.where for each in twice} & {None, RESERVATIONS, *HOMES}
+
+
+def test_a_fire_whose_start_died_in_process_stays_a_shell() -> None:
+    """It has started, and nobody goes on with it: a loss of that topology, and no second run."""
+    result = told(
+        tick_under_drain,
+        126,
+        {"topology": "process", "design": "holder"},
+        ("await 9 of RunProcess/process in tick", "crash here"),
+    )
+    assert result.ok
+
+
+@pytest.mark.parametrize("home", [RunProcess, RunObject])
+@pytest.mark.parametrize("status", ["pending", "success"])
+def test_a_started_fire_that_never_ran_is_a_shell_in_process_alone(
+    home: type[DurableObject], status: str
+) -> None:
+    """Over objects somebody goes on with it, and a run that ended must have run."""
+
+    async def left(world: World) -> None:
+        world.learn(home)
+        world.database.prepare(
+            "CREATE TABLE flowsafe_schedule_triggers (run_id, state)",
+            "CREATE TABLE flowsafe_runs (run_id, status)",
+            "INSERT INTO flowsafe_schedule_triggers VALUES ('run-1', 'started')",
+            f"INSERT INTO flowsafe_runs VALUES ('run-1', '{status}')",
+        )
+
+    story = Scenario("left", left, properties=(fires_run_once,))
+
+    assert told(story, 0, {}).ok is (home is RunProcess and status == "pending")
