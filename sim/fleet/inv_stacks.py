@@ -29,6 +29,20 @@ class SubmissionsAreGranted(OfStacks):
         assert stack.is_granted, f"work was submitted under {permit}, which was not granted"
 
 
+class WorkIsBeforeTheEnd(OfStacks):
+    """A permit stands for all of its work: whoever has ended it submits nothing more (C.2)."""
+
+    name = "work comes before the end of its permit"
+    sees = (*OfStacks.sees, SUBMIT)
+
+    def other(self, seen: Seen[Stacks]) -> None:
+        """Something is submitted under a permit."""
+        call: Call = seen.entry.data
+        permit = call.arguments[1]
+        stack = seen.own.by_permit.get(permit)
+        assert stack is None or not stack.ends, f"work was submitted under {permit}, which is ended"
+
+
 class OneOfEach(OfStacks):
     """Per permit id: begins sent <= 1, reads after an uncertain begin <= 1, ends sent <= 1, receipt
     reads <= 1.
@@ -210,7 +224,8 @@ class LateBeginsAreDebt(OfStacks):
 
 
 STACKS: Final = (
-    SubmissionsAreGranted(), OneOfEach(), NamedBeforehand(), UnmatchedDoNothing(), NobodyAdopts(),
-    SettledByEvidence(), LivingStacksSettle(), LateBeginsAreDebt(),
+    SubmissionsAreGranted(), WorkIsBeforeTheEnd(), OneOfEach(), NamedBeforehand(),
+    UnmatchedDoNothing(), NobodyAdopts(), SettledByEvidence(), LivingStacksSettle(),
+    LateBeginsAreDebt(),
 )  # fmt: skip
 """INV-26 to INV-30, INV-36, LIV-05, LIV-07."""
