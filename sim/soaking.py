@@ -261,6 +261,9 @@ def document_of(found: Soak) -> dict[str, object]:
 
 def check_record(path: Path) -> None:
     """Refuse a document that has no place for what is recorded, before anything runs."""
+    if path.exists() and not path.is_file():
+        # A device may be read without end.
+        raise Refused(f"{path}: is no file")
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

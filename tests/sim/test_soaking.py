@@ -138,6 +138,7 @@ def test_a_record_that_cannot_be_written_at_the_end_is_said(
     ("words", "why"),
     [
         ("{once} --record missing.md", "missing.md: cannot be read: No such file"),
+        ("{once} --record /dev/zero", "/dev/zero: is no file"),
         ("{once} --record bare.md", f"bare.md: there is no line {RECORDED}, below which to write"),
         ("{once} --record binary.md", "binary.md: is not UTF-8 text"),
         ("{once} {twice} --runs 1", "1 run for 2 stories: give at least one to each"),
