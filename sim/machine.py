@@ -167,6 +167,7 @@ class Machine:
 
     def _make(self) -> Host:
         world = self.world
+        own = self._envs[self.version]
         ports = Ports(
             clock=self._clock,
             entropy=world.entropy,
@@ -176,7 +177,7 @@ class Machine:
             probe=WorldProbe(world),
             version=f"v{self.version + 1}",
             met=world.learn,
-            env=ChainMap({**self._envs[self.version]}, world.env),
+            env=ChainMap({**own}, world.env) if own else world.env,
             database=world.database,
         )
         classes: Classes = (*self.versions[self.version], *self.extra)
