@@ -48,7 +48,18 @@ async def hurried(run: StepContext) -> Any:
     return run.resumed
 
 
+async def slow(run: StepContext) -> Any:
+    """Wait for somebody's word, and work on it for five minutes."""
+    if not run.is_resumed:
+        run.suspend({"ask": 2})
+    await run.sleep(300)
+    run.effect("said", run.resumed)
+    return run.resumed
+
+
 FLOWS = (
+    Workflow("slow", (slow,)),
+    Workflow("brief-slow", (brief, slow)),
     Workflow("brief-patient", (brief, patient)),
     Workflow("fleeting-patient", (fleeting, patient)),
     Workflow("patient-hurried", (patient, hurried)),
@@ -194,5 +205,69 @@ def test_nobody_puts_a_deadline_off_by_asking_in_vain(topology: str) -> None:
             assert status == 409
         (run_row,) = home.stage.query("SELECT revision, body FROM flowsafe_runs")
         assert '"results": [{"deadline": true}]' in run_row["body"]
+
+    play(story)
+
+
+def test_a_deadline_of_a_run_that_is_gone_is_forgotten(topology: str) -> None:
+    """Nothing is left to wake up for."""
+
+    async def story(world: World) -> None:
+        home = Home(world, topology)
+        await home.park("brief-patient")
+        world.database.prepare("DELETE FROM flowsafe_runs")
+        await trio.sleep(1000)
+        assert home.kept() == []
+
+    play(story)
+
+
+def test_whoever_looks_after_a_resumption_leaves_a_run_that_executes(topology: str) -> None:
+    """The alarm comes in the middle of its work, several times; what it comes to is kept."""
+
+    async def nothing(_runtime: RunnerRuntime) -> None:
+        pass
+
+    async def story(world: World) -> None:
+        home = Home(world, topology)
+        await home.park("slow")
+        await home.resume(nothing)
+        await trio.sleep(600)
+        assert (home.status(), world.ledger.count("said")) == ("success", 1)
+        assert home.kept() == []
+
+    play(story)
+
+
+def test_a_run_that_goes_on_while_it_is_looked_at_is_left_alone(
+    topology: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read of it is old by then."""
+    read = RunnerRuntime.status
+    looked: list[str] = []
+    looking = trio.Event()
+
+    async def slowly(runtime: RunnerRuntime, *asked: Any) -> Snapshot:
+        found = await read(runtime, *asked)
+        looked.append(found.status)
+        looking.set()
+        if len(looked) == 1:
+            await trio.sleep(20)
+        return found
+
+    async def nothing(_runtime: RunnerRuntime) -> None:
+        pass
+
+    async def story(world: World) -> None:
+        home = Home(world, topology)
+        await home.park("brief-slow")
+        await home.resume(end(world, "fails"))
+        monkeypatch.setattr(RunnerRuntime, "status", slowly)
+        await looking.wait()
+        await home.resume(nothing)
+        assert looked[0] == "suspended"
+        await trio.sleep(900)
+        assert (home.status(), world.ledger.count("said")) == ("success", 1)
+        assert home.kept() == []
 
     play(story)
