@@ -61,7 +61,7 @@ ANYTHING: Final[tuple[Fault, ...]] = (
     FailRead(at_most=1),
     SlowDisk(at_most=2),
     Evict(at_most=2),
-    AlarmLate(at_most=1),
+    AlarmLate(at_most=1, weight=4),
     AlarmTwice(at_most=1),
     KillProgram(at_most=1),
 )
