@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
-from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+from hypothesis import Phase
+from hypothesis.stateful import RuleBasedStateMachine
 
 from durasim.actors.fleet import admissions, drain, permits
 from durasim.sim import Mutant
 
+from ..machines import played
 from .drain_machine import DrainMachine
 from .permit_machine import PermitMachine
 
@@ -71,24 +72,6 @@ REJECTED: tuple[tuple[type[RuleBasedStateMachine], Mutant], ...] = (
 )
 
 each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each.__name__)
-
-
-def played(machine: type[RuleBasedStateMachine], examples: int, **rest: Any) -> int:
-    """Drive a machine, the same way each time; returns how often it went to its end."""
-    ended: list[RuleBasedStateMachine] = []
-
-    def teardown(play: RuleBasedStateMachine) -> None:
-        ended.append(play)
-
-    counted = type(machine.__name__, (machine,), {"teardown": teardown})
-    run_state_machine_as_test(
-        counted,
-        settings=settings(
-            max_examples=examples, stateful_step_count=30, derandomize=True, database=None,
-            deadline=None, **rest,
-        ),
-    )  # fmt: skip
-    return len(ended)
 
 
 @each_machine

@@ -2,17 +2,17 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
-from hypothesis import Phase, settings
-from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+from hypothesis import Phase
+from hypothesis.stateful import RuleBasedStateMachine
 
 from durasim.hosts import SqliteDatabase
 from durasim.sim import Mutant
 from durasim.sim.runs import SYSTEM
 
+from ..machines import played
 from .fated import Embedded
 from .fence_machine import FenceMachine
 from .reservation_machine import ReservationMachine
@@ -35,24 +35,6 @@ REJECTED: tuple[tuple[type[RuleBasedStateMachine], str], ...] = (
 """Mutants of what the machines drive; those of the parts above are found by stories."""
 
 each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each.__name__)
-
-
-def played(machine: type[RuleBasedStateMachine], examples: int, **rest: Any) -> int:
-    """Drive a machine, the same way each time; returns how often it went to its end."""
-    ended: list[RuleBasedStateMachine] = []
-
-    def teardown(self: RuleBasedStateMachine) -> None:
-        ended.append(self)
-
-    counted = type(machine.__name__, (machine,), {"teardown": teardown})
-    run_state_machine_as_test(
-        counted,
-        settings=settings(
-            max_examples=examples, stateful_step_count=30, derandomize=True, database=None,
-            deadline=None, **rest,
-        ),
-    )  # fmt: skip
-    return len(ended)
 
 
 @each_machine

@@ -1,6 +1,5 @@
 """What the object of a run does behind a start: recovery, deadlines, the proof, seals, cuts."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -12,28 +11,8 @@ from durasim.actors.runs.run_errors import RunStateUnreadableError
 from durasim.actors.runs.runtime import RunnerRuntime
 from durasim.sim import World
 
+from .run_objects import DEADLINE, JOURNAL, RUN, nothing_is_left, tell
 from .stage import Stage, play
-
-RUN = "order:r1"
-JOURNAL = "flowsafe:run-owner-recovery:v1"
-DEADLINE = "flowsafe:run-deadline:v1"
-
-Story = Callable[[Stage], Awaitable[None]]
-
-
-def tell(story: Story, design: str = "router", state: str = "open", **more: Any) -> None:
-    """Run *story* with a deployment over objects."""
-
-    async def whole(world: World) -> None:
-        await story(await Stage(world, "objects", design, **more).open(state))
-
-    play(whole)
-
-
-def nothing_is_left(stage: Stage, run: str = RUN) -> bool:
-    """Whether no trace of a run is anywhere."""
-    rows = stage.query("SELECT * FROM flowsafe_runs")
-    return not rows and JOURNAL not in stage.stored(run) and not stage.owners()
 
 
 def test_case_4_what_a_dead_attempt_has_left_is_settled_by_the_alarm() -> None:
