@@ -66,6 +66,13 @@ async def read_quietly(fleet: Fleet, times: int, pause_s: float = 60) -> None:
         await trio.sleep(pause_s)
 
 
+async def work_long(fleet: Fleet) -> None:
+    """Have the run work for longer than anybody waits for an answer."""
+    origin = {"actor": "bot", "request": "long"}
+    member = fleet.resident("bot", RUN.resource)
+    await attempt(member.exec("t1", *RUN.triple, origin, "write run:400 save"))
+
+
 async def swept(fleet: Fleet, resource: str, times: int, pause_s: float = 300) -> None:
     """Have the watchdog of a member look after it."""
     for number in range(times):
@@ -135,10 +142,8 @@ async def counted_once(world: World) -> None:
     """A live run has a command in flight while the fleet is read (G15)."""
     fleet = set_fleet(world)
     await begun(fleet, RUN)
-    origin = {"actor": "bot", "request": "long"}
-    member = fleet.resident("bot", RUN.resource)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(attempt, member.exec("t1", *RUN.triple, origin, "write run:400 save"))
+        nursery.start_soon(work_long, fleet)
         await trio.sleep(30)
         await drained(fleet)
         await read_quietly(fleet, 3)
@@ -242,10 +247,8 @@ async def member_restarts(world: World) -> None:
     """A member restarts while its container works on: its counters are gone (G128)."""
     fleet = set_fleet(world)
     await begun(fleet, RUN)
-    origin = {"actor": "bot", "request": "long"}
-    member = fleet.resident("bot", RUN.resource)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(attempt, member.exec("t1", *RUN.triple, origin, "write run:400 save"))
+        nursery.start_soon(work_long, fleet)
         await trio.sleep(30)
         await drained(fleet)
         await read_quietly(fleet, 4)

@@ -1,5 +1,7 @@
 """A fence that closes at one moment of a start, and refusals that are not understood (5.2)."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import partial
 
 import trio
@@ -58,6 +60,24 @@ async def reopened(stage: Stage, key: str) -> None:
     assert stage.world.ledger.count("began", (key, row.run_id)) == 1
 
 
+@asynccontextmanager
+async def closing_behind(stage: Stage, after_s: float, state: str) -> AsyncGenerator[list[Answer]]:
+    """Start the key, let the fence go to *state* so much later, and then what is inside happen.
+
+    Yields the answer of the start, which is there when everything has ended.
+    """
+    answers: list[Answer] = []
+
+    async def start() -> None:
+        answers.append(await stage.start("key-1"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start)
+        await trio.sleep(after_s)
+        await stage.surely_move("open", state)
+        yield answers
+
+
 def is_fenced(answer: Answer) -> bool:
     """Whether *answer* is the refusal of a shut fence, complete."""
     return (answer.status, answer.code) == (503, FENCED)
@@ -84,15 +104,8 @@ async def closed_during_run(
 ) -> None:
     """The fence closes while a run executes: it completes, and the next start is refused (25)."""
     stage = await set_stage(world, topology, design)
-    answers: list[Answer] = []
-
-    async def start() -> None:
-        answers.append(await stage.start("key-1"))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(start)
-        await trio.sleep(0.2)
-        await stage.surely_move("open", "migration-locked")
+    async with closing_behind(stage, 0.2, "migration-locked") as answers:
+        pass
     if is_on_time(world):
         assert [each.status for each in answers] == [200], "a run past its gate was preempted"
     refused = await stage.start("key-2")
@@ -118,15 +131,7 @@ async def closed_between_gates(
     """
     slow_registry(world)
     stage = await set_stage(world, topology, design)
-    answers: list[Answer] = []
-
-    async def start() -> None:
-        answers.append(await stage.start("key-1"))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(start)
-        await trio.sleep(0.002)
-        await stage.surely_move("open", "draining")
+    async with closing_behind(stage, 0.002, "draining") as answers:
         await trio.sleep(0.05)
         meanwhile = await stage.start("key-1")
     if is_on_time(world):
@@ -158,15 +163,8 @@ async def recovery_unread(
     """
     slow_registry(world)
     stage = await set_stage(world, topology, design)
-    answers: list[Answer] = []
-
-    async def start() -> None:
-        answers.append(await stage.start("key-1"))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(start)
-        await trio.sleep(0.002)
-        await stage.surely_move("open", "draining")
+    async with closing_behind(stage, 0.002, "draining") as answers:
+        pass
     world.end_faults()
     (answer,) = answers
     row = row_of(world, "key-1")
