@@ -12,7 +12,7 @@ import attrs
 from rich.text import Text
 
 from .diagram import diagram_of
-from .explore import Exploration, explore as run_exploration
+from .explore import Exploration, Found, explore as run_exploration
 from .mermaid import mermaid as for_documents
 from .mutants import Mutant
 from .output import Output
@@ -250,17 +250,22 @@ def exploration_document(
     }
 
 
+def show_found(output: Output, found: Found, file: str | None) -> None:
+    """Tell one failure, and how *file* replays it."""
+    told = told_of(
+        found.result,
+        Failure(found.property, found.message),
+        shrunk_from=found.shrunk_from,
+        command=None if file is None else f"durasim replay {shlex.quote(file)}",
+    )
+    output.say(*tell(told))
+    output.say()
+
+
 def show_exploration(output: Output, exploration: Exploration, files: Sequence[str | None]) -> None:
     """Tell the failures, what struck, and what was reached."""
     for number, (found, file) in enumerate(zip(exploration.found, files, strict=True)):
-        told = told_of(
-            found.result,
-            Failure(found.property, found.message),
-            shrunk_from=found.shrunk_from,
-            command=None if file is None else f"durasim replay {shlex.quote(file)}",
-        )
-        output.say(*tell(told))
-        output.say()
+        show_found(output, found, file)
         if number == 0:
             output.lines(what_happened(found.result, width=output.width))
             output.say()

@@ -9,18 +9,16 @@ import attrs
 from rich.text import Text
 
 from .comparison import Comparison
-from .explore import Exploration, Found, explore
-from .exploring import check_writable, counted, written
+from .explore import Exploration, explore
+from .exploring import check_writable, counted, show_found, written
 from .output import Output
 from .progress import progress_bar
 from .refusal import FAILED, HELD, INTERRUPTED, Refused, refusing
-from .report import tell, told_of
 from .scenario import Scenario
 from .soak import STRATEGY, Compared, Soak, Soaked, soak as run_soak
 from .systems import registered, resolve
 from .tables import table
 from .wording import visible
-from .world import Failure
 
 __all__ = ["RECORDED", "soak"]
 
@@ -78,7 +76,7 @@ def soak(
     if output.is_json:
         output.document(document_of(found))
     for violation, file in zip(found.violations, files, strict=True):
-        show_violation(output, violation, file)
+        show_found(output, violation, file)
     show(output, found)
     if record is not None and not found.interrupted:
         command = f"durasim soak {shlex.join(names)} --runs {runs} --seed {seed}"
@@ -205,18 +203,6 @@ def tables_of(found: Soak) -> list[tuple[tuple[str, ...], Rows]]:
         (COMPARED_COLUMNS, compared_rows(found.compared)),
     ]
     return [(columns, rows) for columns, rows in every if rows]
-
-
-def show_violation(output: Output, found: Found, file: str | None) -> None:
-    """Tell one failure that may not be."""
-    told = told_of(
-        found.result,
-        Failure(found.property, found.message),
-        shrunk_from=found.shrunk_from,
-        command=None if file is None else f"durasim replay {shlex.quote(file)}",
-    )
-    output.say(*tell(told))
-    output.say()
 
 
 def document_of(found: Soak) -> dict[str, object]:

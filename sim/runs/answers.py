@@ -9,6 +9,7 @@ from ..ledger import Entry
 from ..world import World
 from .losses import is_lossy
 from .notes import fields, short, told
+from .rows import OfBegun
 from .watching import Reserved, Watched, Watching, stored_status
 
 __all__ = [
@@ -113,7 +114,7 @@ class AnswersFit(Watching[Callers]):
             theirs = who != row.owner_id
             probe = (code, run_id) == ("IDEMPOTENT_START_OWNER_MISMATCH", None) or status != 200
             assert not theirs or (probe and run_id is None), f"{who} was shown {key}, another's"
-            probed = not theirs or code not in ("IDEMPOTENT_START_TARGET_MISMATCH",)
+            probed = not theirs or code != "IDEMPOTENT_START_TARGET_MISMATCH"
             assert probed, f"{who} was told what {key} starts, which is another's"
         if status == 200:
             assert not (files and key in own.shown), f"approvals of {key} were filed again"
@@ -127,28 +128,22 @@ class AnswersFit(Watching[Callers]):
             assert not about_key, f"a start of {key} was made, and its answer is {code}"
 
 
-class RefusedMeansUntouched(Watching[set[str]]):
+class RefusedMeansUntouched(OfBegun):
     """Whoever is told that the fence refused: nothing of that key ran (8.5)."""
 
     name = "a refused start ran nothing"
 
-    def begin(self) -> set[str]:
-        """No run has begun."""
-        return set()
-
     def noted(self, seen: Watched[set[str]], entry: Entry, world: World) -> None:
         """Look at a refusal."""
-        del world
-        if entry.kind == "began":
-            seen.own.add(told(entry)[0])
-        elif entry.kind == "answered":
+        super().noted(seen, entry, world)
+        if entry.kind == "answered":
             _, key, _, code, *_ = told(entry)
             was_told = code in FENCED and key in seen.own
             assert not was_told, f"{key} was answered {code}, and its run had begun"
 
 
 class NoStartFailsUnheard(Watching[None]):
-    """Without a message lost nobody is answered 500, or not at all."""
+    """Without a message lost nobody is answered 500 or 504, or not at all."""
 
     name = "no start is answered 500"
 
@@ -160,5 +155,5 @@ class NoStartFailsUnheard(Watching[None]):
         del seen
         if entry.kind == "answered":
             _, key, status, *_ = told(entry)
-            fine = status not in (0, 500) or is_lossy(world)
+            fine = status not in (0, 500, 504) or is_lossy(world)
             assert fine, f"{key} was answered {status}, and no message was lost"

@@ -17,6 +17,7 @@ __all__ = [
     "GivenBackForCause",
     "GivenBackForItsCause",
     "GivenBackUnstarted",
+    "OfBegun",
     "SettledStaysSettled",
     "StartIsDecidedOnce",
 ]
@@ -95,7 +96,7 @@ class Causes:
 
     closed: bool = False
     sealed: set[str] = attrs.field(factory=set[str])
-    asked: dict[int, str] = attrs.field(factory=dict[int, str])
+    asked: set[int] = attrs.field(factory=set[int])
     unreadable: bool = False
 
 
@@ -112,11 +113,12 @@ class GivenBackForCause(Watching[Causes]):
     def observe(self, state: Watched[Causes], event: Any) -> Watched[Causes]:
         """Look for readings of the fence that failed, too."""
         if event.kind == "query" and FENCES in event.detail[1]:
-            state.own.asked[event.detail[0]] = event.detail[1]
+            state.own.asked.add(event.detail[0])
         elif event.kind == "told":
             number, what = event.detail
-            if state.own.asked.pop(number, None) is not None and what != "rows":
+            if number in state.own.asked and what != "rows":
                 state.own.unreadable = True
+            state.own.asked.discard(number)
             return state
         return super().observe(state, event)
 
@@ -213,10 +215,8 @@ class GivenBackForItsCause(Watching[OwnCauses]):
             own.keys.update([after.key] if is_shut else [])
 
 
-class GivenBackUnstarted(Watching[set[str]]):
-    """No claim goes back whose run has begun."""
-
-    name = "no claim goes back after its run began"
+class OfBegun(Watching[set[str]]):
+    """Remembers the keys whose run has begun. Subclass it."""
 
     def begin(self) -> set[str]:
         """No run has begun."""
@@ -227,6 +227,12 @@ class GivenBackUnstarted(Watching[set[str]]):
         del world
         if entry.kind == "began":
             seen.own.add(told(entry)[0])
+
+
+class GivenBackUnstarted(OfBegun):
+    """No claim goes back whose run has begun."""
+
+    name = "no claim goes back after its run began"
 
     def changed(
         self,

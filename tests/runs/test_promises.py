@@ -201,3 +201,17 @@ def test_what_a_refused_start_may_not_leave_is_found(kind: str, kept: dict[str, 
 
     with pytest.raises(AssertionError):
         look(address, {**sealed, **kept}, Begun())
+
+
+@pytest.mark.parametrize(("status", "holds"), [(0, False), (500, False), (504, False), (503, True)])
+def test_an_answer_that_says_nothing_is_found_where_nothing_was_lost(
+    status: int, holds: bool
+) -> None:
+    """A lost reply is told as 504, so without a loss nobody may be told that."""
+
+    async def told(world: World) -> None:
+        world.ledger.note("answered", ("ann", "key-1", status, None, None, "", False))
+
+    story = Scenario("told", told, properties=(properties.no_start_fails_unheard,))
+
+    assert run_once(Job(scenario=story, seed=0, source=Ordinary())).ok is holds
